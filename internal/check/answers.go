@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// text returns the first value of an answer as a text, empty for NULL and for no row.
+// text returns the first value of a query as text, empty for NULL and if there is no row.
 func (c *checker) text(query string, args ...any) (string, error) {
 	row, err := c.row(query, args...)
 	if err != nil || len(row) == 0 {
@@ -15,7 +15,7 @@ func (c *checker) text(query string, args ...any) (string, error) {
 	return textOf(row[0]), nil
 }
 
-// row returns the first row of an answer, nil where there is none.
+// row returns the first row of a query, nil if there is none.
 func (c *checker) row(query string, args ...any) ([]any, error) {
 	rows, err := c.q.Rows(c.ctx, query, args...)
 	if err != nil || len(rows) == 0 {
@@ -24,7 +24,7 @@ func (c *checker) row(query string, args ...any) ([]any, error) {
 	return rows[0], nil
 }
 
-// textOf reads a value as drivers give them.
+// textOf returns a value as text, whichever type the driver gave it.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -39,7 +39,7 @@ func textOf(v any) string {
 	return fmt.Sprint(v)
 }
 
-// isTrue reads a value that says yes: on, 1, true.
+// isTrue reports whether a value means true, such as on, 1, t or true.
 func isTrue(v any) bool {
 	switch textOf(v) {
 	case "on", "ON", "1", "true", "t", "YES":
@@ -48,7 +48,7 @@ func isTrue(v any) bool {
 	return false
 }
 
-// timeOf reads the time of a row, which some drivers give as a text.
+// timeOf returns the time in a value, which some drivers return as text.
 func timeOf(v any) (time.Time, bool) {
 	if at, ok := v.(time.Time); ok {
 		return at, true
@@ -62,7 +62,7 @@ func timeOf(v any) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// integerOf reads an integer, 0 for none.
+// integerOf returns the integer in a value, 0 if there is none.
 func integerOf(v any) int64 {
 	n, err := strconv.ParseInt(textOf(v), 10, 64)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// lines returns where a key of a target stands in the file.
+// lines returns the lines of the policy file about key i of a target.
 func (t *target) lines(i int) policy.KeyLines {
 	if i < len(t.entry.Keys) {
 		return t.entry.Keys[i]
@@ -27,7 +27,8 @@ func (t *target) lines(i int) policy.KeyLines {
 	return policy.KeyLines{Column: t.entry.Line, Source: t.entry.Line, Layout: t.entry.Line}
 }
 
-// modified is the definition that a column of MySQL or MariaDB gets by the remedies so far.
+// modified is the definition that a column of MySQL or MariaDB has after the remedies so
+// far.
 type modified struct {
 	def  *catalog.ColumnDefinition
 	text string // the remedy
@@ -41,26 +42,26 @@ func (t *target) isHandedBack(col *catalog.Column) bool {
 
 // Options select the policy and the database to compare.
 type Options struct {
-	// Tables are made of the policy.
+	// Tables are the configured tables that the policy was compiled to.
 	Tables *relation.Tables
 
-	// Connector opens connections to the database, as the driver does. A run uses at
-	// most two, and closes them.
+	// Connector opens connections to the database, as the driver does. Run opens at most
+	// two at a time, and closes them.
 	Connector driver.Connector
 
-	// Conn, if it is set, is a connection to use instead of opening any. The caller does
+	// Conn, if it is set, is a connection to use, and no other is opened. The caller does
 	// not use it meanwhile.
 	Conn driver.Conn
 
-	// Overview, if it is set, holds the declarations of a script instead of a database.
-	// Its tables, columns and foreign keys are looked at, and nothing is asked.
+	// Overview, if it is set, holds the declarations of a script instead of a database. Its
+	// tables, columns and foreign keys are checked, and no database is asked.
 	Overview *catalog.Overview
 
-	// PoolerPatience is how long to wait for each answer of a pooler before PostgreSQL. 0
-	// is three seconds.
+	// PoolerPatience is how long to wait for each answer through a pooler of PostgreSQL's
+	// connections, such as pgbouncer. Zero means three seconds.
 	PoolerPatience time.Duration
 
-	Now func() time.Time // nil is time.Now
+	Now func() time.Time // nil means time.Now
 }
 
 // ErrLook is returned when the database cannot be looked at.
@@ -69,7 +70,7 @@ var ErrLook = anchor.New("check", "the database cannot be looked at: let it be r
 // ErrMemory is returned for a database of SQLite in memory.
 var ErrMemory = anchor.New("check", "no connection but the application's own sees a database in memory: use a file")
 
-// checker is one run.
+// checker holds the data of one call of Run.
 type checker struct {
 	ctx    context.Context
 	o      Options
@@ -83,9 +84,9 @@ type checker struct {
 
 	over     *catalog.Overview
 	targets  []*target
-	meant    []string // the tables that entries without a table likely mean
+	meant    []string // the tables that entries without a table probably mean
 	findings []Finding
-	modified map[string]modified // by schema, table and column, NUL between
+	modified map[string]modified // keyed by schema, table and column, separated by NUL
 }
 
 // target is a table that the policy fills and the database has.
@@ -95,21 +96,21 @@ type target struct {
 	entry policy.Entry
 }
 
-// unasked stands for the database where there is none. It answers no question.
+// unasked is used if there is no database: its queries return no rows.
 type unasked struct{}
 
 func (unasked) Rows(context.Context, string, ...any) ([][]any, error) { return nil, nil }
 
-// add adds a finding. Its message ends in no section of docs/errors.md, since the rule of a
-// finding has its own place in docs/check.md.
+// add adds a finding. It removes the name of a section of docs/errors.md from the end of
+// the message, since docs/check.md describes each rule.
 func (c *checker) add(f Finding) {
 	f.Message = anchor.Plain(f.Message)
 	f.Class = cmp.Or(f.Class, classOf(f))
 	c.findings = append(c.findings, f)
 }
 
-// cannotLook returns the error of a database that does not answer. The driver's error
-// may hold the DSN, or pieces of it.
+// cannotLook returns the error for a database that does not answer. It leaves out parts of
+// the driver's error that may hold the DSN, or pieces of it.
 func (c *checker) cannotLook(err error) error {
 	if c.ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", ErrLook, c.ctx.Err())
@@ -133,11 +134,11 @@ func shown(err error) error {
 
 func (c *checker) close() {
 	for _, one := range c.stores {
-		_ = one.db.Close() // everything was read
+		_ = one.db.Close() // only reads were made, so an error does not matter
 	}
 }
 
-// counted counts the statements that are sent.
+// counted counts the queries that are sent.
 type counted struct {
 	q     catalog.Querier
 	count int
@@ -148,11 +149,11 @@ func (c *counted) Rows(ctx context.Context, query string, args ...any) ([][]any,
 	return c.q.Rows(ctx, query, args...)
 }
 
-// openedStore is a database that is looked at.
+// openedStore is a database that the check has opened.
 type openedStore struct {
 	store   *store.Store
 	db      *sql.DB
 	dialect *dialect.Dialect
-	bad     bool // it cannot be used, which was said
-	single  bool // its user may have one connection at a time
+	bad     bool // it cannot be used, and a finding says so
+	single  bool // its user may have only one connection at a time
 }

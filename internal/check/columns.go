@@ -14,7 +14,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// lookAtColumns compares the key columns with the keys.
+// lookAtColumns compares the key columns with the keys that their sources make.
 func (c *checker) lookAtColumns() error {
 	for _, t := range c.targets {
 		for i := range t.table.KeyColumns {
@@ -56,8 +56,8 @@ var ruleOf = []struct {
 	{catalog.ErrLive, ruleEngineFills},
 }
 
-// lookAtProblems adds a finding for each reason for which the run's own check refuses the
-// column.
+// lookAtProblems adds a finding for each reason for which keyfill refuses the column when
+// it fills an INSERT.
 func (c *checker) lookAtProblems(t *target, i int, col *catalog.Column) {
 	k := &t.table.KeyColumns[i]
 	for _, err := range t.found.Problems(c.d, k.Wanted()) {
@@ -92,8 +92,8 @@ func (c *checker) lookAtProblems(t *target, i int, col *catalog.Column) {
 	}
 }
 
-// keepsBytes reports whether a column of bytes of MySQL or MariaDB holds the text of a
-// key as it is. The run does not refuse that.
+// keepsBytes reports whether a column of bytes of MySQL or MariaDB stores the text of a key
+// unchanged. keyfill does not refuse such a column when it fills an INSERT.
 func keepsBytes(d *dialect.Dialect, k *table.Column, col *catalog.Column) bool {
 	wanted := k.Wanted()
 	return d.BytesAreText && col != nil && col.Binary && !wanted.State &&
@@ -101,7 +101,7 @@ func keepsBytes(d *dialect.Dialect, k *table.Column, col *catalog.Column) bool {
 		(!strings.HasPrefix(col.Type, "binary(") || col.Length == wanted.Length)
 }
 
-// cure returns the remedy of a finding about a column.
+// cure returns the remedy for a finding about a column.
 func (c *checker) cure(t *target, k *table.Column, col *catalog.Column, rule string) string {
 	wanted := k.Wanted()
 	inPolicy := func(text string) string { return "in the policy, for table " + t.entry.Name + ": " + text }
@@ -144,8 +144,8 @@ func (c *checker) cure(t *target, k *table.Column, col *catalog.Column, rule str
 	return c.cureType(t, wanted, col, inPolicy)
 }
 
-// orGrant adds the statement that lets a user of MySQL or MariaDB see a column, and
-// nothing for other engines.
+// orGrant returns a text with the GRANT that lets the user see a column of MySQL or
+// MariaDB, and an empty text for other engines.
 func (c *checker) orGrant(t *target, column string) string {
 	if c.d.Family != dialect.FamilyMySQL || c.o.Overview != nil {
 		return ""
@@ -155,7 +155,7 @@ func (c *checker) orGrant(t *target, column string) string {
 		strings.TrimSuffix(c.grantOn([]string{"SELECT (" + column + ")", "INSERT (" + column + ")"}, c.tableName(t.found)), ";")
 }
 
-// cureNarrow returns the remedy of a column that is too narrow.
+// cureNarrow returns the remedy for a column that is too narrow.
 func (c *checker) cureNarrow(t *target, col *catalog.Column, inPolicy func(string) string) string {
 	if text := c.alterType(t.found, col, "BIGINT"); text != "" && col.Bits < 53 {
 		return text
@@ -168,7 +168,7 @@ func (c *checker) cureNarrow(t *target, col *catalog.Column, inPolicy func(strin
 	return "make the column one of 8 bytes"
 }
 
-// cureType returns the remedy of a column of another type than the keys'.
+// cureType returns the remedy for a column whose type does not suit the keys.
 func (c *checker) cureType(t *target, wanted catalog.Key, col *catalog.Column, inPolicy func(string) string) string {
 	isUUID := !wanted.Integer && !wanted.State
 	switch {
@@ -191,9 +191,9 @@ func (c *checker) cureType(t *target, wanted catalog.Key, col *catalog.Column, i
 	return "make the column one that takes the keys: " + c.typeFor(wanted, col)
 }
 
-// lookAtNull adds a finding where a row may be stored without a key.
+// lookAtNull adds a finding if a row may be stored without a key.
 func (c *checker) lookAtNull(t *target, i int, col *catalog.Column) {
-	// Every text key of SQLite may be NULL unless it says otherwise, also as a primary key.
+	// On SQLite, every text column may be NULL without NOT NULL, even as a primary key.
 	if !t.found.Nullable[col.Name] || slices.Contains(t.found.Primary, col.Name) {
 		return
 	}
@@ -202,7 +202,7 @@ func (c *checker) lookAtNull(t *target, i int, col *catalog.Column) {
 		Remedy:  c.alterNotNull(t.found, col)})
 }
 
-// lookAtUnique adds a finding where nothing keeps a key from being stored twice.
+// lookAtUnique adds a finding if nothing prevents that a key is stored twice.
 func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 	if col.Indexes.UniqueAlone || t.found.View {
 		return
@@ -215,7 +215,7 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 	case k.Rule.Source.Kind == policy.KindMaxPlusOne:
 		f.Severity, f.Message = Error, strings.TrimPrefix(keys.ErrNotUnique.Error(), "keyfill: ")
 	case !c.hasScope(t, i):
-		return // this was reported: an index of the remaining columns would refuse the second parent's rows
+		return // a finding about the scope exists: an index of the remaining columns would refuse rows of a second parent
 	case len(k.Rule.Scope) > 0:
 		index = nil
 		for _, rc := range k.Rule.Scope {
@@ -229,10 +229,10 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 		}
 		f.Message = "no unique index is on the key column and the columns that it is numbered within, so that nothing keeps a number from being stored twice"
 	case (len(k.StateValues()) > 0 || t.found.Partition || t.found.Split && !c.listsParts()) && t.found.IsInUnique(col.Name):
-		return // another column separates the rows of each state, or partition
+		return // the index is enough: its other columns separate the rows of each state, or partition
 	}
 	if k.Rule.Source.Kind != policy.KindMaxPlusOne && len(k.Rule.Scope) == 0 && t.found.Split && t.found.IsInUnique(col.Name) {
-		f.Severity = Info // the columns of the partitions separate the rows
+		f.Severity = Info // the partitioning columns in the index separate the rows
 	}
 	remedy, whole := c.uniqueOf(t.found, index)
 	switch {
@@ -241,7 +241,7 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 	case k.Rule.Source.Kind == policy.KindMaxPlusOne:
 		f.Remedy = "in the policy, for table " + t.entry.Name + ": another source: " + noIndexOverAll
 	case remedy == "":
-		return // each partition has one, and more cannot be had
+		return // each partition has its index, and the engine offers no other
 	default:
 		f.Remedy = remedy
 		f.Message += ". " + strings.ToUpper(noIndexOverAll[:1]) + noIndexOverAll[1:]
@@ -252,8 +252,8 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 	c.add(f)
 }
 
-// lookAtDefault adds a finding where the engine makes keys of its own for an INSERT
-// that keyfill does not see.
+// lookAtDefault adds a finding if the engine makes keys of its own for an INSERT that
+// keyfill does not see.
 func (c *checker) lookAtDefault(t *target, i int, col *catalog.Column) {
 	if col.Identity != "" || col.Generated || !t.found.MakesDefault(col.Name) {
 		return

@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// lookAtConnectionLimit compares how many connections the user of the application's
-// database may have with what keyfill needs beside the application's own.
+// lookAtConnectionLimit compares how many connections the database's user may have with how
+// many keyfill needs beside the application's own.
 func (c *checker) lookAtConnectionLimit() error {
 	one := c.stores[""]
-	// The catalog is asked on a connection of keyfill's too, wherever the state is.
+	// keyfill opens a connection here to read the catalog, even if the states are
+	// elsewhere.
 	asks := slices.ContainsFunc(c.targets, func(t *target) bool { return t.table.AsksCatalog })
 	if one == nil || one.bad {
 		return nil
@@ -28,7 +29,7 @@ func (c *checker) lookAtConnectionLimit() error {
 			return nil
 		}
 		// Some servers hide their roles, and some that speak MySQL's protocol lack the
-		// variable: INSERTs work there.
+		// variable: INSERTs still work there.
 		c.add(Finding{Severity: Info, Rule: ruleNotLooked,
 			Message: fmt.Sprintf("how many connections the user may have could not be looked at: %v", shown(err)),
 			Remedy:  "let any limit be two more than SetMaxOpenConns of all processes, and two for each further process: see docs/pool.md"})

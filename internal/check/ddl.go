@@ -24,8 +24,8 @@ func (c *checker) tableName(t *catalog.Listed) string {
 	return c.d.QuoteIdent(t.Schema) + "." + name
 }
 
-// alterType returns the statement that gives a column another type, empty for an engine
-// that has none.
+// alterType returns the statement that gives a column another type, empty if the engine has
+// no such statement.
 func (c *checker) alterType(t *catalog.Listed, col *catalog.Column, kind string) string {
 	e := c.engine
 	if e.alters.modifies {
@@ -43,13 +43,13 @@ func (c *checker) alterType(t *catalog.Listed, col *catalog.Column, kind string)
 	return c.onColumn(text, t, col, "{type}", kind)
 }
 
-// modify returns the MODIFY of MySQL and MariaDB by which a column gets another
-// definition, which change makes of the present one: the statement removes each attribute
-// that it does not repeat. If the present definition cannot be read, modify returns what,
-// a description.
+// modify returns the MODIFY statement of MySQL and MariaDB that gives a column the
+// definition that change returns for the present one. The statement repeats all attributes,
+// since it would remove the others. If the present definition cannot be read, modify
+// returns what, a description.
 //
-// A statement that did not repeat the change of another finding would undo it. So all
-// findings of a column have one statement, with all changes.
+// All findings about a column share one statement with all their changes: a statement that
+// did not repeat the change of another finding would undo it.
 func (c *checker) modify(t *catalog.Listed, col *catalog.Column, what string, change func(*catalog.ColumnDefinition) *catalog.ColumnDefinition) string {
 	name := t.Schema + "\x00" + t.Name + "\x00" + col.Name
 	before, known := c.modified[name]
@@ -73,9 +73,10 @@ func (c *checker) modify(t *catalog.Listed, col *catalog.Column, what string, ch
 	return now.text
 }
 
-// besideForeignKeys returns how a column of MySQL or MariaDB is changed, also where it is
-// a part of a foreign key: such a column keeps its type (errors 1832 and 1833), and the
-// column at the other end needs the same change.
+// besideForeignKeys returns the statement that changes a column of MySQL or MariaDB. If the
+// column is part of a foreign key, it returns a text with more steps: the server does not
+// change the type of such a column (errors 1832 and 1833), and the column at the other end
+// of the foreign key needs the same change.
 func (c *checker) besideForeignKeys(t *catalog.Listed, col *catalog.Column, statement string) string {
 	var held []string
 	for _, f := range c.over.ForeignKeys {
@@ -94,8 +95,8 @@ func (c *checker) besideForeignKeys(t *catalog.Listed, col *catalog.Column, stat
 // the definition of a column.
 var leavesOut = []string{"ANSI", "NO_FIELD_OPTIONS", "ORACLE", "POSTGRESQL", "MSSQL", "DB2", "MAXDB", "MYSQL323", "MYSQL40"}
 
-// definition returns the definition of a column of MySQL or MariaDB, nil where the session
-// is not shown all of it.
+// definition returns the definition of a column of MySQL or MariaDB, nil if the server does
+// not show all of it to this session.
 func (c *checker) definition(t *catalog.Listed, col *catalog.Column) *catalog.ColumnDefinition {
 	mode, err := c.text("SELECT @@sql_mode")
 	if err != nil || slices.ContainsFunc(strings.Split(mode, ","), func(word string) bool { return slices.Contains(leavesOut, word) }) {
@@ -108,11 +109,11 @@ func (c *checker) definition(t *catalog.Listed, col *catalog.Column) *catalog.Co
 	return def
 }
 
-// typeFor returns the type of a column that takes the keys.
+// typeFor returns the type that a column needs for the keys.
 func (c *checker) typeFor(wanted catalog.Key, col *catalog.Column) string {
 	length := max(wanted.Length, 19)
 	if col.UUID {
-		length = max(length, table.UUIDLength) // it may hold some
+		length = max(length, table.UUIDLength) // the column may hold UUIDs already
 	}
 	e := c.engine
 	kind := e.types.text
@@ -129,8 +130,8 @@ func (c *checker) typeFor(wanted catalog.Key, col *catalog.Column) string {
 	return strings.ReplaceAll(kind, "{length}", strconv.Itoa(length))
 }
 
-// alterCollation returns the statement that has a column compare by case, empty for an engine
-// that has none.
+// alterCollation returns the statement that makes a column compare by case, empty if the
+// engine has no such statement.
 func (c *checker) alterCollation(t *catalog.Listed, col *catalog.Column) string {
 	e := c.engine
 	if e.alters.modifies {
@@ -147,7 +148,7 @@ func (c *checker) alterCollation(t *catalog.Listed, col *catalog.Column) string 
 	return c.onColumn(e.alters.caseless, t, col, "{present}", kind)
 }
 
-// alterNotNull returns the statement that has a column refuse NULL.
+// alterNotNull returns the statement that makes a column NOT NULL.
 func (c *checker) alterNotNull(t *catalog.Listed, col *catalog.Column) string {
 	e := c.engine
 	if e.alters.modifies {
@@ -156,7 +157,7 @@ func (c *checker) alterNotNull(t *catalog.Listed, col *catalog.Column) string {
 	return c.onColumn(e.alters.notNull, t, col, "{present}", col.Type)
 }
 
-// createUnique returns the statement that makes a unique index.
+// createUnique returns the statement that creates a unique index.
 func (c *checker) createUnique(t *catalog.Listed, columns []string) string {
 	var quoted []string
 	for _, name := range columns {
@@ -170,8 +171,8 @@ func (c *checker) createUnique(t *catalog.Listed, columns []string) string {
 	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s);", index, table, strings.Join(quoted, ", "))
 }
 
-// maxIndexName is how many bytes the name of an index may have: PostgreSQL takes 63, and
-// the others take more.
+// maxIndexName is how many bytes the name of an index may have: PostgreSQL allows 63, and
+// the other engines allow more.
 const maxIndexName = 63
 
 // indexName returns the name of a unique index.
@@ -184,13 +185,13 @@ func indexName(table string, columns []string) string {
 	return name + end
 }
 
-// dropDefault returns the statement that takes the default of a column away.
+// dropDefault returns the statement that removes the default of a column.
 func (c *checker) dropDefault(t *catalog.Listed, col *catalog.Column) string {
 	return c.onColumn(c.engine.alters.dropDefault, t, col)
 }
 
-// dropTrigger returns the statement that takes a trigger away. On MySQL, MariaDB and
-// SQLite a trigger has the schema of its table.
+// dropTrigger returns the statement that removes a trigger. On MySQL, MariaDB and SQLite, a
+// trigger has the schema of its table.
 func (c *checker) dropTrigger(t *catalog.Listed, trigger *catalog.Trigger) string {
 	name := c.d.QuoteIdent(trigger.Name)
 	qualified := name

@@ -8,21 +8,22 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// engine has what the check asks one engine, and the statements that it prints for it. In
-// these stand {table} and {column} for the names as SQL writes them, {type} for the type that
-// the column is to have, and {present} for the one that it has.
+// engine holds the queries that the check sends to one engine, and the statements that it
+// prints for it. In these, {table} and {column} stand for the names as SQL writes them,
+// {type} for the type that the column should have, and {present} for the type that it has.
 type engine struct {
 	alive string // a query that each server of the engine answers with a row
 	now   string // the server's time as keyfill's tables hold it; empty if leases are not looked at
-	clock string // asks for that time in milliseconds since 1970; empty if it is not compared
-	dated string // the column updated_at, as the same time whatever the driver's time zone
+	clock string // the query for that time in milliseconds since 1970; empty if it is not compared
+	dated string // an expression for the column updated_at that is the same time whatever the driver's time zone
 
-	// limit asks how many connections the user may have at a time, -1 for any number. It is
-	// empty if that is not known. limitRemedy says what to raise.
+	// limit is the query for how many connections the user may have at a time, -1 for any
+	// number. It is empty if that cannot be known. limitRemedy says what to raise.
 	limit, limitRemedy string
 
-	// mode asks for the words of the session, of which one that begins with STRICT_ has the
-	// engine refuse what does not fit. It is empty if it refuses that always.
+	// mode is the query for the session's setting that decides whether the engine refuses
+	// values that do not fit: it does if one of the words begins with STRICT_. mode is
+	// empty if the engine always refuses them.
 	mode string
 
 	types  columnTypes
@@ -30,23 +31,26 @@ type engine struct {
 
 	unfitReference string // the severity where a column refers to a key, and is of another type
 
-	lookAtServer func(*checker) error // looks for what makes a server refuse changes, or share its numbers; nil: nothing is looked for
+	lookAtServer func(*checker) error // looks for settings by which a server refuses changes or shares its numbers; nil if there are none
 
-	// These look for what stands before a database; nil: nothing is looked for.
+	// These look for a pooler or a proxy of the database. A function is nil if the engine
+	// has nothing to look for.
 	lookForPooler, lookForProxy lookBefore
 
-	// missingRights returns the rights that the user lacks on a table, or with "" to create
-	// one; nil: that is not known. grantee returns the user as GRANT names it, empty if that is
-	// not known; nil: it never is.
+	// missingRights returns the rights that the user lacks on a table, or, for an empty
+	// name, the rights that it lacks to create one. It is nil if that cannot be known.
+	// grantee returns the user as GRANT names it, empty if that is not known. It is nil if
+	// that never is.
 	missingRights func(c *checker, table string) ([]string, error)
 	grantee       func(*checker) string
 
-	// twoWay returns how another server writes into the database too, empty if none does;
-	// nil: that is not known.
+	// twoWay returns how another server writes into the database too, empty if none does.
+	// It is nil if that cannot be known.
 	twoWay func(context.Context, *sql.DB) (string, error)
 
-	// refusesType reports whether the engine refuses a key for its type or length, given the
-	// words of mode; nil: it always does.
+	// refusesType reports whether the engine refuses a key because of its type or length;
+	// mode is the answer to the query mode. It is nil if the engine always refuses such a
+	// key.
 	refusesType func(c *checker, t *catalog.Listed, wanted catalog.Key, col *catalog.Column, mode string) bool
 }
 
@@ -83,12 +87,12 @@ const (
 	dropTrigger       = "DROP TRIGGER {schema trigger};"
 )
 
-// lookBefore looks for what stands before the database of a store; the name is empty for the
-// application's own.
+// lookBefore looks for a pooler or a proxy of a store's database. The name is empty for the
+// application's own database.
 type lookBefore func(c *checker, name string, one *openedStore) error
 
-// onColumn returns a statement of the engine about a column, with pairs of a further name in
-// braces and what stands for it.
+// onColumn returns a statement about a column in which the names in braces are replaced:
+// {table}, {column}, and the further names in pairs, each followed by its replacement.
 func (c *checker) onColumn(text string, t *catalog.Listed, col *catalog.Column, pairs ...string) string {
 	pairs = append(pairs, "{table}", c.tableName(t), "{column}", c.d.QuoteIdent(col.Name))
 	return strings.NewReplacer(pairs...).Replace(text)

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// engines are by family.
+// engines holds the engines by family.
 var engines = map[dialect.Family]*engine{
 	dialect.FamilyMySQL: {
 		alive: "SELECT VERSION()",
@@ -104,9 +104,9 @@ WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()`, l
 	},
 }
 
-// MayCreate reports whether the user of a connection may make keyfill's tables where a
-// policy says ensure_schema. It returns true if that is not known, as for a user with a role
-// of MySQL.
+// MayCreate reports whether the user of a connection may create keyfill's tables, as a
+// policy with ensure_schema needs. It returns true if that is not known, as for a user with
+// a role of MySQL.
 func MayCreate(ctx context.Context, d *dialect.Dialect, q catalog.Querier) (bool, error) {
 	c := &checker{ctx: ctx, d: d, engine: engines[d.Family], q: &counted{q: q}}
 	missing, err := c.missingRights("")

@@ -8,32 +8,32 @@ import (
 // The severities of a finding.
 const (
 	Error   = "error"   // an INSERT will fail, or a key may come out wrong or twice
-	Warning = "warning" // an INSERT works, and something will hurt one day
-	Info    = "info"    // something that is good to know
+	Warning = "warning" // an INSERT works, but it will cause trouble some day
+	Info    = "info"    // nothing is wrong, but it is good to know
 )
 
-// The classes of a finding: the effect on the first INSERT that the policy has keyfill
-// fill. They describe mode: fill, whatever the mode is.
+// The classes of a finding: what happens to the first INSERT that keyfill has to fill. They
+// describe mode: fill, whatever the mode is.
 const (
-	FirstInsert = "first-insert" // it fails
-	SomeInserts = "some-inserts" // it works, and INSERTs fail at times, or store a wrong key, one twice or none
-	Later       = "later"        // it works, and something will hurt one day
+	FirstInsert = "first-insert" // the first INSERT fails
+	SomeInserts = "some-inserts" // the first INSERT works; INSERTs fail at times, or store a wrong key, the same key twice, or none
+	Later       = "later"        // the first INSERT works, but there will be trouble some day
 	Unknown     = "unknown"      // the effect is not known
-	Note        = "note"         // it works
+	Note        = "note"         // the first INSERT works
 )
 
-// someInserts are the rules of errors that let the first INSERT work, or are about
-// statements that keyfill fills nothing of.
+// someInserts are the rules whose errors let the first INSERT work, or are about statements
+// that keyfill does not fill.
 var someInserts = []string{ruleCase, ruleHandback, ruleNoTable, ruleProxy, ruleTriggerFills}
 
-// classOf returns the class of a finding that does not say its class.
+// classOf returns the class of a finding whose field Class is empty.
 func classOf(f Finding) string {
 	switch {
 	case f.Rule == ruleNotLooked || f.Rule == ruleWorker:
 		return Unknown
 	case f.Severity == Info:
 		return Note
-	case f.Rule == ruleForeignKey: // INSERTs into the table that refers to the keys
+	case f.Rule == ruleForeignKey: // it concerns INSERTs into the table that refers to the keys
 		return Later
 	case f.Severity == Error && !slices.Contains(someInserts, f.Rule):
 		return FirstInsert
@@ -44,7 +44,7 @@ func classOf(f Finding) string {
 	return Later
 }
 
-// The rules. docs/check.md has the cause and the cure of each.
+// The names of the rules. docs/check.md has the cause of each, and the remedy.
 const (
 	ruleBoundTwice      = "bound-twice"
 	ruleCase            = "table-case"
@@ -105,9 +105,9 @@ func Rules() []string {
 type Finding struct {
 	Severity string
 	Rule     string
-	Table    string // as found, else as the policy has it; empty if no table is concerned
+	Table    string // the name in the database, or else in the policy; empty if no table is concerned
 	Column   string // empty if no column is concerned
-	Line     int    // of the policy's file, from 1; 0 where it is not known, or no line is concerned
+	Line     int    // the line in the policy's file, from 1; 0 if it is not known, or no line is concerned
 	Message  string
 	Remedy   string // statements that end in a semicolon, or what to change in the policy
 	Class    string // one of the classes

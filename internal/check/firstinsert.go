@@ -12,9 +12,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// classOfProblem returns the class of a column that does not fit its keys. The run asks the
-// catalog before the first key and refuses it, but not for keys of which no state is kept:
-// there the engine answers.
+// classOfProblem returns the class of a finding about a column that does not suit its keys.
+// For keys with a stored state, keyfill reads the catalog before the first key and refuses
+// the column. Other keys are sent to the engine, which decides.
 func (c *checker) classOfProblem(t *target, k *table.Column, col *catalog.Column, problem error) string {
 	switch {
 	case t.table.AsksCatalog, col == nil, col.Generated, col.IdentityAlways:
@@ -25,8 +25,8 @@ func (c *checker) classOfProblem(t *target, k *table.Column, col *catalog.Column
 	return SomeInserts
 }
 
-// refusesType reports whether the engine refuses a key for its type or length, and does not
-// store it as something else.
+// refusesType reports whether the engine refuses a key because of its type or length, and
+// does not store it as something else.
 func (c *checker) refusesType(t *catalog.Listed, k *table.Column, col *catalog.Column) bool {
 	e := c.engine
 	if e.refusesType == nil {
@@ -49,36 +49,39 @@ func (c *checker) mode() string {
 	return mode
 }
 
-// strict begins a word under which values that do not fit are refused.
+// strict begins a word of sql_mode under which the server refuses values that do not fit.
 const strict = "STRICT_"
 
-// refusesTypeSQLite: a column takes any value, but for the rowid and for tables that are STRICT.
+// refusesTypeSQLite returns true for the rowid and for STRICT tables: any other column
+// accepts every value.
 func refusesTypeSQLite(c *checker, t *catalog.Listed, _ catalog.Key, col *catalog.Column, _ string) bool {
 	return col.RowID || c.isStrict(t)
 }
 
-// refusesTypePostgreSQL: bytes become the text \x…, and text becomes the bytes of its characters.
+// refusesTypePostgreSQL returns false if the engine converts the key: bytes are stored as
+// the text \x…, and text as the bytes of its characters.
 func refusesTypePostgreSQL(_ *checker, _ *catalog.Listed, wanted catalog.Key, col *catalog.Column, _ string) bool {
 	const hexLength = 34
 	isBinary := wanted.Layout == dialect.SequentialAsBinary
 	return !(isBinary && col.Text && (col.Length == 0 || col.Length >= hexLength) || !isBinary && col.Binary)
 }
 
-// refusesTypeMySQL: what does not fit is cut, or becomes a number, unless the mode is strict.
+// refusesTypeMySQL returns false if the engine cuts the key or stores it as a number, as it
+// does unless the mode is strict.
 func refusesTypeMySQL(_ *checker, _ *catalog.Listed, wanted catalog.Key, col *catalog.Column, mode string) bool {
 	isBinary := wanted.Layout == dialect.SequentialAsBinary
 	switch {
 	case !strings.Contains(mode, strict), isBinary && col.UUID:
 		return false
 	case isBinary && col.Text && (col.Length == 0 || col.Length >= 16):
-		// Bytes are characters of most sets of one byte each.
+		// In most character sets of one byte, any byte is a character.
 		return strings.HasPrefix(col.Collation, "utf8") || strings.HasPrefix(col.Collation, "ascii")
 	}
 	return true
 }
 
-// isStrict reports whether a table of SQLite takes values of its columns' types alone. Before
-// 3.37 there is neither such a table nor the pragma.
+// isStrict reports whether a table of SQLite is STRICT, so that it accepts only values of
+// its columns' types. Before 3.37 there is neither such a table nor the pragma.
 func (c *checker) isStrict(t *catalog.Listed) bool {
 	strict, err := c.text("SELECT strict FROM pragma_table_list WHERE schema = '" + strings.ReplaceAll(t.Schema, "'", "''") +
 		"' AND name = '" + strings.ReplaceAll(t.Name, "'", "''") + "'")
@@ -101,15 +104,15 @@ func (c *checker) lookAtIdentity(found *catalog.Listed, entry policy.Entry) {
 		if c.hidesTriggers(found) {
 			class, triggers = Unknown, "whether the table has a trigger is not shown without the right TRIGGER on it"
 		}
-		// The program may bring all keys.
+		// This is only a warning, since the program may bring all keys.
 		c.add(Finding{Severity: Warning, Rule: ruleNoDefault, Table: found.Name, Column: col.Name, Line: key.Line, Class: class,
 			Message: fmt.Sprintf("the policy leaves the keys to the engine (source: identity), which does not fill the column: %s has no default and no counter, and %s", col.Type, triggers),
 			Remedy:  "in the policy, for table " + entry.Name + ": another source; or have the program bring each key, or the engine fill the column"})
 	}
 }
 
-// hidesTriggers reports whether the user may lack the right to be shown the triggers of a table:
-// MySQL shows them with the right TRIGGER alone, MariaDB to all users of the table.
+// hidesTriggers reports whether the server may hide the triggers of a table from the user:
+// MySQL shows them only with the right TRIGGER, MariaDB to all users of the table.
 func (c *checker) hidesTriggers(t *catalog.Listed) bool {
 	if c.d.Name != dialect.MySQL().Name || c.o.Overview != nil {
 		return false

@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// lookAtForeignKeys finds the columns that refer to a key column and do not take its
-// keys: they follow when the key column changes its type.
+// lookAtForeignKeys finds the columns that refer to a key column and cannot hold its keys:
+// when the key column changes its type, they have to change theirs.
 func (c *checker) lookAtForeignKeys() error {
 	for _, f := range c.over.ForeignKeys {
 		for _, t := range c.targets {
@@ -31,7 +31,7 @@ func (c *checker) lookAtReference(t *target, i int, f catalog.ForeignKey) {
 	k := &t.table.KeyColumns[i]
 	wanted := k.Wanted()
 	wanted.Column = c.d.Fold(f.Column, true)
-	wanted.State, wanted.Exclusive = false, true // others fill it too: that is what it is for
+	wanted.State, wanted.Exclusive = false, true // programs fill the column, as they should, so this is no fault
 	col := f.Table.Column(c.d, wanted.Column)
 	for _, err := range f.Table.Problems(c.d, wanted) {
 		var e *catalog.Error
@@ -45,7 +45,7 @@ func (c *checker) lookAtReference(t *target, i int, f catalog.ForeignKey) {
 	}
 }
 
-// followType returns the remedy of a column that refers to a key of another type.
+// followType returns the remedy for a column that refers to a key of another type.
 func (c *checker) followType(child *catalog.Listed, col *catalog.Column, wanted catalog.Key) string {
 	kind := c.typeFor(wanted, col)
 	if text := c.alterType(child, col, kind); text != "" {

@@ -12,24 +12,25 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// quiet is for how long no number may have been reserved before keyfill counts as gone.
-// A process with keyfill fetches its next block before the last one is used up, so that
-// one that still inserts shows itself here.
+// quiet is how long no number must have been reserved until keyfill is assumed not to
+// number a table any more. A process with keyfill reserves its next block of numbers before
+// the last one is used up, so that a process that still inserts is noticed in this time.
 const quiet = 24 * time.Hour
 
 // usedState holds the facts about the use of a state.
 type usedState struct {
 	name   string
 	next   int64
-	at     time.Time // a number was reserved last
-	holder string    // of a lease that has not run out; may be empty
+	at     time.Time // when a number was last reserved
+	holder string    // holds a lease that has not run out; may be empty
 }
 
-// lookAtHandbacks adds a finding for each table that is given back to the engine: whether
-// keyfill still numbers rows of it, and so whether the entry may be removed.
+// lookAtHandbacks adds a finding for each table whose numbering is given back to the
+// engine. It says whether keyfill still numbers rows there, and so whether the entry may be
+// removed.
 func (c *checker) lookAtHandbacks() error {
 	if found, err := c.over.Find("", "keyfill_sequences"); err != nil || found == nil || c.badTables("") {
-		return nil // no state is known
+		return nil // there are no states to look at
 	}
 	for _, t := range c.targets {
 		for i := range t.table.KeyColumns {
@@ -96,7 +97,7 @@ func removeEntry(t *target) string {
 	return "in the policy: remove the entry " + t.entry.Name + "; keep the row in keyfill_sequences, and never set the engine's counter back"
 }
 
-// lastUse returns the state that was used last; one that is leased is used now.
+// lastUse returns the state that was used last; a leased state is in use now.
 func (c *checker) lastUse(states []usedState) usedState {
 	return slices.MaxFunc(states, func(a, b usedState) int {
 		if (a.holder == "") != (b.holder == "") {
@@ -110,8 +111,8 @@ func (s usedState) isOver(now time.Time) bool { return s.holder == "" && now.Sub
 
 func (s usedState) day() string { return s.at.UTC().Format(time.DateOnly) }
 
-// statesUsed returns the states that number a column: those whose rows name it, and
-// shared ones that are bound to it.
+// statesUsed returns the states that number a column: states whose rows name the column,
+// and shared states that a binding row assigns to it.
 func (c *checker) statesUsed(ref store.Column) ([]usedState, error) {
 	table := c.textLiteral(ref.Table)
 	if ref.Schema != "" {
@@ -156,13 +157,13 @@ func (c *checker) statesUsed(ref store.Column) ([]usedState, error) {
 	return states, nil
 }
 
-// longState is fewer characters than a state's name has where the name of a row that binds
-// it has room for nothing else.
+// longState is a number of characters. A state's name is longer if it leaves no room for
+// anything else in the name of the row that binds it.
 const longState = 150
 
-// boundState returns the name of the state that a row binds to a column, empty if no row
-// of keyfill_sequences has it. The row's name is state for table.column, or begins like
-// that and ends in a hash if that is too long.
+// boundState returns the name of the state that a row binds to a column, empty if no row of
+// keyfill_sequences has that name. The row's name is "state for table.column". A name that
+// is too long is cut, and ends in a hash.
 func (c *checker) boundState(row string, to store.Column) (string, error) {
 	for at := range row {
 		if strings.HasPrefix(row[at:], " for ") && binding.RowFor(row[:at], to) == row {

@@ -11,8 +11,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// lookAtLeases adds a finding for each leased series or worker's number: the process that
-// holds it, or that the lease has expired with numbers left.
+// lookAtLeases adds a finding for each leased series (a range of numbers) or worker's
+// number. It names the process that holds the lease, or says that the lease expired with
+// numbers left.
 func (c *checker) lookAtLeases() error {
 	leased := func(src policy.Source) bool { return src.Kind == policy.KindRecycled || src.WorkerLease > 0 }
 	now := c.engine.now
@@ -38,7 +39,7 @@ func (c *checker) lookAtLeases() error {
 	return nil
 }
 
-// maxSkew is how far the clocks may be apart.
+// maxSkew is how far the clocks of the server and of this process may differ.
 const maxSkew = 2 * time.Second
 
 // lookAtClock compares the server's clock with the clock of this process.
@@ -69,9 +70,10 @@ func (c *checker) lookAtClock() error {
 	return nil
 }
 
-// lookAtSeries adds a finding if a recycled source has series that its counter has not
-// counted, as after the two tables were restored from different moments: the counter gives
-// such a series again, which the source refuses. f is the finding without its message.
+// lookAtSeries adds a finding if a recycled source has series (ranges of numbers) that its
+// counter has not counted, as after the two tables were restored from different moments:
+// the counter would give such a series again, which the source refuses. f is the finding
+// without its message.
 func (c *checker) lookAtSeries(f Finding, t *target, i int, st *keys.State, found sequence.Looked) {
 	src := t.table.KeyColumns[i].Rule.Source
 	now := c.engine.now

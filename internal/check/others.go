@@ -21,8 +21,8 @@ func (c *checker) lookAtOthers() error {
 	return nil
 }
 
-// lookAtOther adds a finding where the key of a table without a rule is one that
-// keyfill makes, and the engine does not.
+// lookAtOther adds a finding if the key of a table without a rule is one that keyfill could
+// make, and that the engine does not make.
 func (c *checker) lookAtOther(t *catalog.Listed) {
 	var col *catalog.Column
 	for i := range t.Columns {

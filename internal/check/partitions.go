@@ -8,12 +8,12 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// noIndexOverAll is why no statement makes a unique index of a table that has partitions.
+// noIndexOverAll says why no statement creates a unique index of a partitioned table.
 const noIndexOverAll = "none can be had over all partitions, since the engine makes no unique index without the columns by which the table is partitioned"
 
-// uniqueOf returns the remedy for columns that no unique index has, and whether the
-// engine makes one of the whole table. If PostgreSQL does not, the remedy are statements
-// that make one for each partition that lacks one; empty if no partition does.
+// uniqueOf returns the remedy for columns that lack a unique index. whole reports whether
+// the engine can create one for the whole table. If PostgreSQL cannot, the remedy has a
+// statement for each partition that lacks an index; it is empty if no partition does.
 func (c *checker) uniqueOf(t *catalog.Listed, columns []string) (remedy string, whole bool) {
 	if !t.Split || c.o.Overview != nil {
 		return c.createUnique(t, columns), true
@@ -40,13 +40,13 @@ func (c *checker) uniqueOf(t *catalog.Listed, columns []string) (remedy string, 
 	return strings.Join(statements, "\n"), false
 }
 
-// listsParts reports whether the partitions of a table are known one by one, and each may have
-// an index of its own.
+// listsParts reports whether the partitions of a table are known one by one, so that each
+// may have an index of its own.
 func (c *checker) listsParts() bool {
 	return c.d.Family == dialect.FamilyPostgreSQL && c.o.Overview == nil
 }
 
-// listed returns the partition of a name, nil for one of a schema that was not listed.
+// listed returns the partition with a name, nil if its schema was not listed.
 func (c *checker) listed(name catalog.PartName) *catalog.Listed {
 	i := slices.IndexFunc(c.over.Tables, func(t *catalog.Listed) bool { return t.Schema == name.Schema && t.Name == name.Name })
 	if i < 0 {

@@ -19,17 +19,17 @@ const (
 	// whose connections are all held by others does not answer.
 	poolerPatience = 3 * time.Second
 
-	// poolerRounds is how often two connections are asked in turns. A pooler that is
-	// idle gives both the same session of the server in the first round. A busy one may
-	// take longer.
+	// poolerRounds is how often two connections are asked in turn. An idle pooler gives
+	// both of them the same session of the server in the first round. A busy one may need
+	// more rounds.
 	poolerRounds = 4
 )
 
 // pooler holds what two connections to PostgreSQL have found out about a pooler between
 // them and the server.
 type pooler struct {
-	shares   bool // one session of the server serves several connections by turns
-	loses    bool // a statement that the driver has prepared is not there the next time
+	shares   bool // one session of the server serves several connections in turn
+	loses    bool // a statement that the driver has prepared is missing at its next execution
 	twoTrips bool // a query with an argument takes two transactions
 }
 
@@ -73,7 +73,7 @@ func askPooler(ctx context.Context, db *sql.DB, patience time.Duration) (found p
 	return found, err
 }
 
-// poolerError returns the error of a question, nil if the error is an answer.
+// poolerError returns err, or nil if err itself shows that there is a pooler.
 func poolerError(err error) error {
 	if isLostStatement(err) {
 		return nil
@@ -89,11 +89,11 @@ func isLostStatement(err error) bool {
 	return ok && slices.Contains([]string{"26000", "42P05", "08P01"}, code.State)
 }
 
-// poolerSession is a connection, and the processes of the server that have served it.
+// poolerSession is a connection, and the server processes that have served it.
 type poolerSession struct {
 	conn     *sql.Conn
 	patience time.Duration
-	query    string // no other connection has the same text
+	query    string // no other connection sends the same text
 	seen     []int64
 }
 
@@ -101,14 +101,14 @@ func newPoolerSession(conn *sql.Conn, patience time.Duration) *poolerSession {
 	return &poolerSession{conn: conn, patience: patience, query: "SELECT pg_catalog.pg_backend_pid() + CAST($1 AS integer) AS k" + rand.Text()}
 }
 
-// read reads the one value of a query with an argument.
+// read reads the only value of a query that has an argument.
 func (s *poolerSession) read(ctx context.Context, query string, value any) error {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	return s.conn.QueryRowContext(ctx, query, 0).Scan(value)
 }
 
-// ask asks which process of the server serves the connection now.
+// ask notes which process of the server serves the connection now.
 func (s *poolerSession) ask(ctx context.Context) error {
 	var pid int64
 	if err := s.read(ctx, s.query, &pid); err != nil {
@@ -120,16 +120,16 @@ func (s *poolerSession) ask(ctx context.Context) error {
 	return nil
 }
 
-// shared reports whether a process has served two connections that are both open, or a
-// connection has been served by two processes. A server without a pooler has one process
-// for each connection, from its beginning to its end.
+// shared reports whether one server process has served both connections, which are open, or
+// two processes have served one connection. Without a pooler, each connection has one
+// process, from its beginning to its end.
 func shared(sessions [2]*poolerSession) bool {
 	a, b := sessions[0].seen, sessions[1].seen
 	return len(a) > 1 || len(b) > 1 || slices.ContainsFunc(a, func(pid int64) bool { return slices.Contains(b, pid) })
 }
 
-// isParted has another connection hold the session of the server that has served s, and
-// reports whether s then misses the statement that it has prepared there.
+// isParted keeps the session of the server that has served s busy on the other connection,
+// and reports whether s then misses the statement that it has prepared there.
 func (s *poolerSession) isParted(ctx context.Context, other *poolerSession) (bool, error) {
 	for range poolerRounds {
 		if err := s.ask(ctx); err != nil {
@@ -143,7 +143,7 @@ func (s *poolerSession) isParted(ctx context.Context, other *poolerSession) (boo
 	return false, nil
 }
 
-// askBeside asks while the other connection is in a transaction.
+// askBeside calls s.ask while the other connection is in a transaction.
 func (s *poolerSession) askBeside(ctx context.Context, other *poolerSession) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
@@ -151,15 +151,15 @@ func (s *poolerSession) askBeside(ctx context.Context, other *poolerSession) (bo
 	if err != nil {
 		return isLostStatement(err), poolerError(err)
 	}
-	defer func() { _ = tx.Rollback() }() // which has nothing to take back
+	defer func() { _ = tx.Rollback() }() // the transaction changed nothing
 	err = s.ask(ctx)
 	return isLostStatement(err), poolerError(err)
 }
 
-// takesTwo reports whether a query with an argument takes two transactions of the
-// server, by the numbers that the server gives its transactions: between the two a
-// pooler may give the connection another session. A driver that asks for the types of
-// the arguments first takes two.
+// takesTwo reports whether a query with an argument takes two transactions of the server,
+// so that a pooler may use another session for the second one. It compares the numbers that
+// the server gives its transactions. A driver that first asks for the types of the
+// arguments takes two.
 func (s *poolerSession) takesTwo(ctx context.Context) (bool, error) {
 	query := "SELECT virtualtransaction FROM pg_catalog.pg_locks WHERE pid = pg_catalog.pg_backend_pid() AND locktype = 'virtualxid' AND CAST($1 AS integer) = 0 /* " + rand.Text() + " */"
 	least, last, lastOf := int64(0), int64(0), ""
@@ -173,7 +173,7 @@ func (s *poolerSession) takesTwo(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		// Others' transactions in the same session make the step longer, never shorter.
+		// Transactions of others in the same session make the step longer, never shorter.
 		if step := n - last; backend == lastOf && step > 0 && (least == 0 || step < least) {
 			least = step
 		}
@@ -182,7 +182,7 @@ func (s *poolerSession) takesTwo(ctx context.Context) (bool, error) {
 	return least > 1, nil
 }
 
-// lookAtPooler asks a database of PostgreSQL whether a pooler stands before it that gives a
+// lookAtPooler finds out whether a pooler serves a database of PostgreSQL that gives a
 // connection another session of the server with each transaction.
 func (c *checker) lookAtPooler(name string, one *openedStore) error {
 	if one.single {
@@ -217,7 +217,7 @@ func (c *checker) addPooler(name string, found pooler) {
 	c.add(f)
 }
 
-// before begins a message about what stands before a database.
+// before returns the beginning of a message about a pooler or proxy.
 func (c *checker) before(name string) string {
 	if name == "" {
 		return "before the server "
@@ -225,7 +225,8 @@ func (c *checker) before(name string) string {
 	return fmt.Sprintf("before the server of the store %q ", name)
 }
 
-// lineOfDatabase returns the line of a store, of the application's database 0.
+// lineOfDatabase returns the line of a store in the policy, 0 for the application's
+// database.
 func (c *checker) lineOfDatabase(name string) int {
 	if name == "" {
 		return 0

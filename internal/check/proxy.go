@@ -11,7 +11,7 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// byName returns the databases that were opened, the application's under "" first.
+// byName yields the databases that were opened, the application's first, under the name "".
 func (c *checker) byName() iter.Seq2[string, *openedStore] {
 	return func(yield func(string, *openedStore) bool) {
 		for _, name := range slices.Sorted(maps.Keys(c.stores)) {
@@ -22,15 +22,15 @@ func (c *checker) byName() iter.Seq2[string, *openedStore] {
 	}
 }
 
-// proxyRounds is how often a connection is asked for the server's number of it.
+// proxyRounds is how often a connection is asked for the number that the server gave it.
 const proxyRounds = 4
 
-// askProxy reports whether the connection to a server of MySQL or MariaDB ends at a
-// proxy, by the number that the server has for it.
+// askProxy reports whether the connection to a server of MySQL or MariaDB ends at a proxy.
+// It compares the numbers that the server returns for the connection.
 //
 // ProxySQL answers the text SELECT CONNECTION_ID() itself, with a number of its own
-// (github.com/sysown/proxysql/issues/1797), and hands on what is written otherwise. A
-// proxy that sends each SELECT to a server of its choice gives several numbers.
+// (github.com/sysown/proxysql/issues/1797), and sends any other spelling on to the server.
+// A proxy that sends each SELECT to a server of its choice returns several numbers.
 func askProxy(ctx context.Context, q catalog.Querier) (bool, error) {
 	var numbers []int64
 	ask := func(query string) error {
@@ -54,12 +54,12 @@ func askProxy(ctx context.Context, q catalog.Querier) (bool, error) {
 	return len(numbers) > 1, nil
 }
 
-// lookAtPoolers looks for a pooler before each database.
+// lookAtPoolers looks for a pooler of each database.
 func (c *checker) lookAtPoolers() error {
 	return c.lookBeforeEach(func(e *engine) lookBefore { return e.lookForPooler })
 }
 
-// lookAtProxies looks for a proxy before each database.
+// lookAtProxies looks for a proxy of each database.
 func (c *checker) lookAtProxies() error {
 	return c.lookBeforeEach(func(e *engine) lookBefore { return e.lookForProxy })
 }
@@ -75,7 +75,7 @@ func (c *checker) lookBeforeEach(of func(*engine) lookBefore) error {
 	return nil
 }
 
-// lookAtProxy asks a database of MySQL or MariaDB whether a proxy stands before it.
+// lookAtProxy finds out whether a database of MySQL or MariaDB is reached through a proxy.
 func (c *checker) lookAtProxy(name string, one *openedStore) error {
 	found, err := askProxyOf(c.ctx, one.db)
 	if err == nil && found {
@@ -84,7 +84,7 @@ func (c *checker) lookAtProxy(name string, one *openedStore) error {
 	return err
 }
 
-// askProxyOf is askProxy on one connection of a pool.
+// askProxyOf calls askProxy on one connection of a pool.
 func askProxyOf(ctx context.Context, db *sql.DB) (found bool, err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {

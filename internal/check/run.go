@@ -19,8 +19,8 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 	return findings, err
 }
 
-// RunCounted is Run, and returns how many statements the catalog and the server were
-// asked, besides those about states.
+// RunCounted does what Run does, and returns how many queries were sent to the catalog and
+// the server, without those about states.
 func RunCounted(ctx context.Context, o Options) ([]Finding, int, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -66,10 +66,10 @@ func RunCounted(ctx context.Context, o Options) ([]Finding, int, error) {
 	return sorted(c.findings), c.q.count, nil
 }
 
-// topicsOfScript are the topics for which no database has to be there.
+// topicsOfScript are the topics that are checked if there is only a script and no database.
 var topicsOfScript = []string{"the tables", "the tables that have no rule", "the columns", "the foreign keys"}
 
-// connect finds out what the server speaks.
+// connect connects to the database and finds out its dialect.
 func (c *checker) connect() error {
 	d := c.o.Tables.Candidates[0].Dialect
 	if c.o.Overview != nil {

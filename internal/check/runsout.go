@@ -9,17 +9,17 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// A reading is a row of keyfill_sequences that records where a state stood at a time: its
-// name is the state's followed by a day, and its parameters are "reading". Only the
-// statement that the remedy of runs-out prints makes one.
+// A reading is a row of keyfill_sequences that records the next number of a state at some
+// time. Its name is the state's followed by a day, and its parameters are "reading". Only
+// the statement that the rule runs-out prints as its remedy makes such a row.
 const readingParameters = "reading"
 
 const (
-	soon      = 3 * 365 * 24 * time.Hour // the finding appears this long before the day
-	muchShare = 0.5                      // of the numbers used, from which an unknown day is reported
+	soon      = 3 * 365 * 24 * time.Hour // a finding is added this long before the numbers end
+	muchShare = 0.5                      // if the end is not known, a finding is added from this share of used numbers on
 )
 
-// reading is where a state stood.
+// reading is the next number of a state at some time.
 type reading struct {
 	next int64
 	at   time.Time
@@ -31,7 +31,7 @@ func (c *checker) lookAtEnd(f Finding, st *keys.State, found sequence.Looked) {
 	if st.Row == nil || found.Unmade || found.Next <= 0 || found.Last <= 0 {
 		return
 	}
-	if found.Next > found.Last && !st.Series { // of series, one may have numbers left
+	if found.Next > found.Last && !st.Series { // another series may have numbers left
 		f.Severity, f.Rule = Error, ruleRunsOut
 		f.Message = fmt.Sprintf("all integers up to %d are used, so that an INSERT fails", found.Last)
 		f.Remedy = "make the column wider and raise max_bits, or take another source"
@@ -88,7 +88,8 @@ func (c *checker) readings(st *keys.State) (first, last reading, ok bool) {
 	return first, last, seen == 3
 }
 
-// takeReading returns the statement that keeps where a state stands, with the day.
+// takeReading returns the statement that stores a reading of the state: its next number,
+// with the day.
 func (c *checker) takeReading(st *keys.State) string {
 	name := c.textLiteral(st.Row.Name)
 	return fmt.Sprintf("INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at) SELECT %s, next_value, '', '', '%s', incarnation, updated_at FROM keyfill_sequences WHERE name = %s;",

@@ -10,8 +10,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// lookAtScope adds a finding for each column of a scope within which no row can be numbered,
-// and one where the numbers of two parents cannot be equal.
+// lookAtScope adds a finding for each column of a scope (the columns of the parent, within
+// which rows are numbered) that cannot be used, and one if two parents cannot have equal
+// numbers.
 func (c *checker) lookAtScope(t *target, i int, col *catalog.Column) {
 	scope := t.table.KeyColumns[i].Rule.Scope
 	f := Finding{Severity: Error, Table: t.found.Name, Line: t.lines(i).Source}
@@ -43,7 +44,7 @@ func (c *checker) lookAtScope(t *target, i int, col *catalog.Column) {
 	}
 }
 
-// hasScope reports whether the columns of a scope are there, and INSERTs give their values.
+// hasScope reports whether the columns of a scope exist, and INSERTs give their values.
 func (c *checker) hasScope(t *target, i int) bool {
 	return !slices.ContainsFunc(t.table.KeyColumns[i].Rule.Scope, func(rc policy.ScopeColumn) bool {
 		parent := t.found.Column(c.d, rc.Column)
@@ -51,8 +52,8 @@ func (c *checker) hasScope(t *target, i int) bool {
 	})
 }
 
-// cureScope returns the remedy for a scope whose columns have other types than it says,
-// empty for any other scope.
+// cureScope returns the remedy for a scope that gives its columns other types than they
+// have. It is empty for any other fault.
 func (c *checker) cureScope(t *target, i int) string {
 	scope := t.table.KeyColumns[i].Rule.Scope
 	for at, rc := range scope {
@@ -87,7 +88,7 @@ func (c *checker) scopeAs(t *target, scope []policy.ScopeColumn, at int, other p
 	return fmt.Sprintf("in the policy, for table %s: scope: [%s]", t.entry.Name, strings.Join(written, ", "))
 }
 
-// columnNames returns the names of the columns of a table but one.
+// columnNames returns the names of all columns of a table except one.
 func columnNames(t *catalog.Listed, but string) (names []string) {
 	for i := range t.Columns {
 		if t.Columns[i].Name != but {

@@ -7,12 +7,12 @@ import (
 )
 
 // Script returns the remedies as one script for the engine's own client. A remedy that is
-// no SQL is a comment, and so is the purpose of each statement.
+// not SQL is a comment, and so is the purpose of each statement.
 func Script(findings []Finding) string {
 	var b strings.Builder
 	b.WriteString("-- Read each statement before you run it: nothing was run.\n")
 	printed := map[string]bool{}
-	// Rows of keyfill's tables come after the tables.
+	// Statements that use keyfill's tables come after the statements that create them.
 	findings = slices.Clone(findings)
 	slices.SortStableFunc(findings, func(a, b Finding) int { return isLater(a) - isLater(b) })
 	for _, one := range findings {
@@ -39,19 +39,19 @@ func isLater(f Finding) int {
 	return 1
 }
 
-// IsSQL reports whether the remedy is statements.
+// IsSQL reports whether the remedy is SQL statements.
 func (f Finding) IsSQL() bool { return strings.HasSuffix(f.Remedy, ";") }
 
 // oneLine returns a text without ends of lines, which a name may have.
 func oneLine(text string) string { return strings.NewReplacer("\n", " ", "\r", " ").Replace(text) }
 
-// lines returns a text whose lines all end alike: a client takes each end for the end of
-// a comment.
+// lines returns a text whose lines all end with \n, since a client ends a comment at any
+// end of a line.
 func lines(text string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 }
 
-// onTable returns the place of a finding.
+// onTable returns the table and the column of a finding, as a part of its message.
 func onTable(one Finding) string {
 	where := ""
 	if one.Table != "" {

@@ -4,8 +4,7 @@ import (
 	"fmt"
 )
 
-// lookAtServer looks for settings that make a server refuse changes, or share its
-// numbers.
+// lookAtServer looks for settings by which a server refuses changes, or shares its numbers.
 func (c *checker) lookAtServer() error {
 	if look := c.engine.lookAtServer; look != nil {
 		return look(c)
@@ -56,7 +55,7 @@ func (c *checker) lookAtPostgreSQL() error {
 func (c *checker) lookAtSQLite() error {
 	row, err := c.row("SELECT query_only FROM pragma_query_only")
 	if err != nil || len(row) == 0 {
-		return nil // a build without the pragma as a table
+		return nil // this SQLite was built without pragmas as tables
 	}
 	if isTrue(row[0]) {
 		c.readOnly("the connection is read-only (PRAGMA query_only): no INSERT can be written", "leave query_only out of the DSN")

@@ -20,14 +20,14 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// lookAtStates compares the state of each key with its table, as the run does before
-// the first key.
+// lookAtStates compares the state of each key (its stored counter) with its table, as
+// keyfill does before the first key.
 func (c *checker) lookAtStates() error {
 	for _, t := range c.targets {
 		for i := range t.table.KeyColumns {
 			col := t.found.Column(c.d, t.table.KeyColumns[i].Name)
 			if col == nil || t.isHandedBack(col) {
-				continue // which was said, or keyfill draws nothing
+				continue // a finding says so, or keyfill makes no key here
 			}
 			c.lookAtState(t, i)
 		}
@@ -41,7 +41,7 @@ func (c *checker) lookAtState(t *target, i int) {
 	st, err := keys.StateOf(c.e, t.table, i, t.found.Table, c.find)
 	switch {
 	case err != nil && !c.hasScope(t, i):
-		return // which was said
+		return // a finding says so already
 	case err != nil:
 		f.Rule, f.Message = ruleState, err.Error()
 		f.Remedy = cmp.Or(c.cureScope(t, i), "in the policy: the source of the column")
@@ -54,7 +54,7 @@ func (c *checker) lookAtState(t *target, i int) {
 	at := c.storeOf(st.Store)
 	unmade := st.Row != nil && st.Row.Table == nil && !st.Row.EnsureSchema && st.Store == "" && c.lacksSequences()
 	if at == nil || c.badTables(st.Store) && st.Native == nil && st.Max == 0 && !unmade {
-		return // which was said
+		return // a finding says so already
 	}
 	var found sequence.Looked
 	if unmade {
@@ -72,7 +72,7 @@ func (c *checker) lookAtState(t *target, i int) {
 		return
 	}
 	if stateRule(err) == ruleStateBehind && isShared(t, i, c.d) {
-		return // the engine's keys are above the state, and to raise the state above them mends nothing
+		return // the engine has made the greater keys, and raising the state above them would not help
 	}
 	if c.isUnread(err) {
 		f.Rule, f.Message = ruleRights, "the user of the DSN may not read the column, so that the state of its keys cannot be compared with the greatest key"
@@ -85,7 +85,7 @@ func (c *checker) lookAtState(t *target, i int) {
 		f.Severity = Warning
 	}
 	if text, isSQL := strings.CutSuffix(f.Remedy, ";"); isSQL && st.Store != "" {
-		// The script of the remedies is the application's database's.
+		// The script runs on the application's database, not on a store's.
 		f.Remedy = fmt.Sprintf("in the database of the store %q, run: %s", st.Store, text)
 	}
 	f.Message = shownState(err)
@@ -98,8 +98,8 @@ func (c *checker) lookAtState(t *target, i int) {
 	}
 }
 
-// lookPastCounter adds a finding about a state's other faults, which its engine's counter
-// hides: they should be known before the counter is raised.
+// lookPastCounter adds a finding about other faults of a state that its fault with the
+// engine's counter hides: they should be known before the counter is raised.
 func (c *checker) lookPastCounter(f Finding, t *target, i int, st *keys.State, at *store.Store) {
 	row := *st.Row
 	row.Bounds.PastCounter = true
@@ -113,7 +113,7 @@ func (c *checker) lookPastCounter(f Finding, t *target, i int, st *keys.State, a
 	c.add(f)
 }
 
-// lookAtFloor compares a snowflake that keeps no state with the keys in its column.
+// lookAtFloor compares a snowflake source that keeps no state with the keys in its column.
 func (c *checker) lookAtFloor(f Finding, t *target, i int) {
 	err := keys.LookFloor(c.ctx, c.e, t.table, i, t.found.Table, c.home, c.o.Now())
 	if err == nil {
@@ -128,8 +128,9 @@ func (c *checker) lookAtFloor(f Finding, t *target, i int) {
 	c.add(f)
 }
 
-// lookAtClaim adds a finding about a column whose state a store keeps, and which, by the
-// application's own database, another state numbers. It reports whether it has added one.
+// lookAtClaim adds a finding if the state of a column is in a store, but the application's
+// own database says that another state numbers the column. It reports whether it has added
+// one.
 func (c *checker) lookAtClaim(f Finding, claim binding.Claim) bool {
 	err := claim.Look(c.ctx, c.home)
 	if err == nil {
@@ -144,35 +145,35 @@ func (c *checker) lookAtClaim(f Finding, claim binding.Claim) bool {
 	return true
 }
 
-// deleteState returns the statement that deletes the row of the state that has a column
-// already.
+// deleteState returns the statement that deletes the row of the other state, which numbers
+// the column already.
 func (c *checker) deleteState(e *store.Error) string {
 	return "DELETE FROM keyfill_sequences WHERE name = " + c.textLiteral(lastQuoted(e.Detail))
 }
 
-// isShared reports whether the engine fills the column of a key too, against the policy.
-// That was said, as the rule engine-fills.
+// isShared reports whether the engine fills the column of a key too, which the policy does
+// not allow. The rule engine-fills reports that.
 func isShared(t *target, i int, d *dialect.Dialect) bool {
 	return slices.ContainsFunc(t.found.Problems(d, t.table.KeyColumns[i].Wanted()), func(err error) bool {
 		return errors.Is(err, catalog.ErrLive)
 	})
 }
 
-// isUnread reports whether an error is the engine's answer that the user may not read
-// a table of the application. One about keyfill's tables comes in keyfill's own errors.
+// isUnread reports whether an error is the engine's answer that the user may not read a
+// table of the application. An error about keyfill's tables is a *store.Error.
 func (c *checker) isUnread(err error) bool {
 	var ours *store.Error
 	return !errors.As(err, &ours) && stateRule(err) == ruleState && sqlcode.ClassOf(c.d, err) == dialect.ErrorNoRight
 }
 
-// lacksSequences reports whether the table of states is not there: each state needs a
-// row in it then, too.
+// lacksSequences reports whether the table keyfill_sequences does not exist, so that each
+// state needs a row too.
 func (c *checker) lacksSequences() bool {
 	_, err := c.over.Find("", "keyfill_sequences")
 	return c.over.IsComplete() && catalog.IsNoTable(err)
 }
 
-// look asks for a state.
+// look reads a state from its store.
 func (c *checker) look(st *keys.State, at *store.Store) (sequence.Looked, error) {
 	switch {
 	case st.Max > 0:
@@ -190,7 +191,7 @@ func (c *checker) look(st *keys.State, at *store.Store) (sequence.Looked, error)
 	return sequence.Looked{}, st.Claim.Look(c.ctx, c.home)
 }
 
-// stateRules map the errors of states to rules; the first that fits counts.
+// stateRules map errors about states to rules; the first match counts.
 var stateRules = []struct {
 	err  error
 	rule string
@@ -255,7 +256,7 @@ func shownState(err error) string {
 	return plain.Error()
 }
 
-// cureState returns the remedy of a state that cannot be used as it is.
+// cureState returns the remedy for a state that cannot be used as it is.
 func (c *checker) cureState(t *target, i int, st *keys.State, found sequence.Looked, err error) string {
 	var e *store.Error
 	errors.As(err, &e)
@@ -269,8 +270,9 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found sequence.Loo
 	case rule == ruleStateBehind:
 		return "set the state above the greatest key of all columns that it serves"
 	case errors.Is(err, store.ErrTaken) && e != nil:
-		// Whether others still draw from the other state is not known here. Without
-		// its row they would begin again below the numbers that they have in hand.
+		// It is not known here whether other processes still draw from the other state. If
+		// its row were deleted, they would begin again, below numbers that they have
+		// reserved.
 		return "in the policy: name: of the state that goes on, in the source; or, when no process draws from the other one any more and no other table shares it, run: " + c.deleteState(e)
 	case errors.Is(err, store.ErrStartAt):
 		return "in the policy: start_at: above all numbers that the other state has reserved, or the steps of keyfill plan change where that one is no sequence"
@@ -278,7 +280,7 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found sequence.Loo
 		return "in the policy: the source with start_at"
 	case errors.Is(err, store.ErrStart) && e != nil && e.SQL != "":
 		if col := t.found.Column(c.d, t.table.KeyColumns[i].Name); !t.found.IsInUnique(col.Name) {
-			return c.createUnique(t.found, []string{col.Name}) // which not-unique advises
+			return c.createUnique(t.found, []string{col.Name}) // the remedy of the rule not-unique
 		}
 		return e.SQL + ";"
 	case errors.Is(err, store.ErrStart):
@@ -289,7 +291,7 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found sequence.Loo
 		return "in the policy: sequence: with the name of one, in the source"
 	case e != nil && e.SQL != "" && !strings.Contains(e.SQL, "<"):
 		if errors.Is(err, store.ErrNoRow) && st.Row.EnsureSchema && st.Store == "" && c.lacksSequences() {
-			return createTables(c.d) + "\n" + e.SQL + ";" // an INSERT would make them
+			return createTables(c.d) + "\n" + e.SQL + ";" // otherwise an INSERT would create them
 		}
 		return e.SQL + ";"
 	case e != nil && e.SQL != "":
@@ -314,9 +316,9 @@ func (c *checker) raiseSequence(sequence string, columns []store.Column) string 
 	return text + ";"
 }
 
-// raiseState returns the statement that sets a state above the keys of all columns that
-// it serves. It never lowers one, however late it is run: numbers above the greatest
-// key may be in hand. Keys from keysEnd on are not the state's.
+// raiseState returns the statement that raises a state above the keys of all columns that
+// it serves. It never lowers a state, however late it runs: processes may have reserved
+// numbers above the greatest key. Keys from keysEnd on are not the state's.
 func (c *checker) raiseState(t *target, row *sequence.Sequence, keysEnd int64) string {
 	var greatest []string
 	for _, column := range row.Columns {
@@ -347,7 +349,7 @@ func (c *checker) raiseState(t *target, row *sequence.Sequence, keysEnd int64) s
 	return fmt.Sprintf("UPDATE keyfill_sequences SET next_value = %s + 1 WHERE name = %s AND next_value <= %s;", all, c.textLiteral(row.Name), all)
 }
 
-// textLiteral returns a text as it is written in a statement.
+// textLiteral returns a text as a string of SQL.
 func (c *checker) textLiteral(text string) string {
 	if c.d.Lexis.BackslashEscapes {
 		text = strings.ReplaceAll(text, `\`, `\\`)
@@ -360,7 +362,7 @@ func lastQuoted(detail string) string {
 	end := strings.LastIndexByte(detail, '"')
 	for begin := end - 1; begin >= 0; begin-- {
 		if detail[begin] != '"' || begin > 0 && detail[begin-1] == '\\' {
-			continue // one inside the text has a backslash before it
+			continue // a quote inside the text has a backslash before it
 		}
 		if text, err := strconv.Unquote(detail[begin : end+1]); err == nil {
 			return text

@@ -60,7 +60,8 @@ func (c *checker) needs(table string, uses []policy.Source) bool {
 	})
 }
 
-// lookAtOwnColumns finds a table that is not as this version of keyfill makes it.
+// lookAtOwnColumns adds a finding if a table lacks columns that this version of keyfill
+// gives it.
 func (c *checker) lookAtOwnColumns(found *catalog.Listed, name string) {
 	var missing []string
 	for _, column := range ownColumns[name] {
@@ -92,7 +93,7 @@ func (c *checker) lineOfUse() int {
 	return 0
 }
 
-// badTables reports whether it was said of a store's tables that they cannot be used.
+// badTables reports whether a finding says that a store's tables cannot be used.
 func (c *checker) badTables(name string) bool {
 	return name == "" && slices.ContainsFunc(c.findings, func(f Finding) bool {
 		return f.Severity == Error && (f.Rule == ruleStateTables || f.Rule == ruleRights)
@@ -103,8 +104,8 @@ func (c *checker) badTables(name string) bool {
 const rightsPostgreSQL = `SELECT pg_catalog.has_table_privilege(c.oid, 'SELECT'), pg_catalog.has_table_privilege(c.oid, 'INSERT'), pg_catalog.has_table_privilege(c.oid, 'UPDATE')
 FROM pg_catalog.pg_class c WHERE c.relname = CAST(CAST($1 AS text) AS name) AND pg_catalog.pg_table_is_visible(c.oid)`
 
-// rightsMySQL asks for the rights on a table that the user has by its own name, and
-// whether it has any by a role, of which nothing is known here.
+// rightsMySQL returns the rights on a table that the user has itself, and whether it has a
+// role, whose rights are not known here.
 const rightsMySQL = `SELECT privilege_type FROM (
 SELECT grantee, privilege_type FROM information_schema.user_privileges
 UNION ALL
@@ -115,7 +116,7 @@ SELECT grantee, privilege_type FROM information_schema.table_privileges WHERE ta
 WHERE grantee = CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - CHAR_LENGTH(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)) - 1),
 '''@''', SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')`
 
-// lookAtRights looks for the rights of the user on keyfill's tables.
+// lookAtRights adds a finding if the user lacks rights on keyfill's tables.
 func (c *checker) lookAtRights(ensured bool) error {
 	for _, name := range slices.Sorted(maps.Keys(ownColumns)) {
 		if !c.needs(name, c.usesOf("")) {
@@ -143,8 +144,8 @@ func (c *checker) lookAtRights(ensured bool) error {
 	return nil
 }
 
-// missingRights returns the rights that the user lacks on a table, or with "" to
-// create one.
+// missingRights returns the rights that the user lacks on a table, or, for an empty name,
+// the rights that it lacks to create one.
 func (c *checker) missingRights(table string) ([]string, error) {
 	if missing := c.engine.missingRights; missing != nil {
 		return missing(c, table)
@@ -196,7 +197,7 @@ func (c *checker) missingMySQL(table string) (missing []string, err error) {
 	return missing, nil
 }
 
-// grant returns the statement that gives the rights.
+// grant returns the statement that grants the rights, or a text if CREATE is among them.
 func (c *checker) grant(rights []string, table string) string {
 	if slices.Contains(rights, "CREATE") {
 		return "create the tables as a user who may, as keyfill ddl prints them, and leave ensure_schema out, or grant CREATE"
@@ -204,8 +205,8 @@ func (c *checker) grant(rights []string, table string) string {
 	return c.grantOn(rights, table)
 }
 
-// grantOn returns the statement that gives the user of the DSN rights on a table, whose
-// name is as SQL has it.
+// grantOn returns the statement that grants the user of the DSN rights on a table, whose
+// name is written as in SQL.
 func (c *checker) grantOn(rights []string, table string) string {
 	list := strings.Join(rights, ", ")
 	if grantee := c.engine.grantee; grantee != nil {

@@ -22,10 +22,11 @@ func openPool(d *dialect.Dialect, connector driver.Connector) *openedStore {
 	return &openedStore{store: store.New(d, db), db: db, dialect: d}
 }
 
-// storePatience is how long a store is waited for.
+// storePatience is how long the check waits for a store.
 const storePatience = 5 * time.Second
 
-// lookAtStores looks whether the databases that the policy names as stores are there.
+// lookAtStores adds a finding for each database that the policy names as a store and that
+// cannot be used.
 func (c *checker) lookAtStores() error {
 	for _, name := range slices.Sorted(maps.Keys(c.cfg.Stores)) {
 		f := Finding{Severity: Error, Rule: ruleStore, Line: c.cfg.Line("stores", name)}
@@ -89,16 +90,15 @@ func (c *checker) reach(s policy.Store) (asked bool, err error) {
 	return statestore.ReachStore(ctx, s)
 }
 
-// hasNoDriver reports whether a store names a driver that this program has not, although the
-// application may have it: a store without SQL, which alone has endpoints. The command has
-// the drivers of databases only.
+// hasNoDriver reports whether this program lacks the driver of a store, although the
+// application may have it. That is a store without SQL, since only such a store has
+// endpoints: the command has the drivers of databases alone.
 func hasNoDriver(s policy.Store) bool {
 	_, endpoints, _ := s.ResolveEndpoints()
 	return endpoints && !slices.Contains(sql.Drivers(), s.Driver)
 }
 
-// storeOf returns the database that holds the state of a source; nil where it cannot
-// be used.
+// storeOf returns the database that holds the state of a source; nil if it cannot be used.
 func (c *checker) storeOf(name string) *store.Store {
 	if name == "" {
 		return c.home
@@ -134,8 +134,8 @@ func (c *checker) usesOf(name string) []policy.Source {
 	return uses
 }
 
-// hasRows reports whether a source keeps rows in keyfill's tables. For maxplusone it has
-// a row if the engine does not make two sessions that read the greatest key wait.
+// hasRows reports whether a source keeps rows in keyfill's tables. maxplusone keeps one
+// only if the engine cannot make a second session wait that reads the greatest key.
 func (c *checker) hasRows(src policy.Source) bool {
 	if src.Kind == policy.KindMaxPlusOne {
 		return src.Lock != policy.LockNone && keycolumn.NeedsMutex(c.d)
@@ -144,7 +144,7 @@ func (c *checker) hasRows(src policy.Source) bool {
 		src.Store != policy.StoreNone && (src.Via != policy.ViaProcedure || src.Procedure == "")
 }
 
-// lookAtWorkers finds the numbers of workers that cannot be found out here.
+// lookAtWorkers adds a finding for each worker's number that this program cannot find out.
 func (c *checker) lookAtWorkers() error {
 	for _, t := range c.targets {
 		for i := range t.table.KeyColumns {

@@ -49,7 +49,7 @@ func isOwn(name string) bool {
 	return false
 }
 
-// aim makes a target of a table, if the policy has an entry for it.
+// aim adds a table to the targets, if the policy has an entry for it with keys to fill.
 func (c *checker) aim(found *catalog.Listed) (policy.Entry, bool) {
 	schema, name := c.d.Fold(found.Schema, true), c.d.FoldTable(found.Name, true)
 	if isOwn(name) {
@@ -69,7 +69,7 @@ func (c *checker) aim(found *catalog.Listed) (policy.Entry, bool) {
 			break
 		}
 	}
-	return entry, true // one whose keys are all the engine's is no target
+	return entry, true // a table whose keys all come from the engine is no target
 }
 
 // lookFor looks for the table of an entry that no listed table has matched.
@@ -96,7 +96,7 @@ func (c *checker) lookFor(entry policy.Entry) {
 	c.missTable(entry)
 }
 
-// missTable adds the finding of an entry without a table.
+// missTable adds the finding for an entry whose table does not exist.
 func (c *checker) missTable(entry policy.Entry) {
 	name := entry.Rule.Name
 	if entry.Rule.Schema != "" {
@@ -125,7 +125,7 @@ func (c *checker) missTable(entry policy.Entry) {
 	c.add(f)
 }
 
-// renamed returns the remedy of an entry that is to name another table, which is one of
+// renamed returns the remedy for an entry that should name another table, which is one of
 // [checker.unclaimed].
 func (c *checker) renamed(entry policy.Entry, table string) string {
 	written := table
@@ -141,7 +141,7 @@ func (c *checker) renamed(entry policy.Entry, table string) string {
 }
 
 // unclaimed returns the names of the tables that no entry names, then the names of all
-// other tables: a name that is taken was hardly meant by another entry.
+// other tables: another entry hardly meant a table that an entry names already.
 func (c *checker) unclaimed() []string {
 	var names []string
 	for _, t := range c.over.Tables {
@@ -153,7 +153,7 @@ func (c *checker) unclaimed() []string {
 	return names
 }
 
-// shownName returns the name of a table for messages.
+// shownName returns the name of a table as messages show it.
 func shownName(t *catalog.Listed) string {
 	if t.Visible {
 		return t.Name
@@ -161,7 +161,7 @@ func shownName(t *catalog.Listed) string {
 	return t.Schema + "." + t.Name
 }
 
-// find returns a table of folded names, nil where there is none.
+// find returns a table by its folded names, nil if there is none.
 func (c *checker) find(schema, table string) *catalog.Table {
 	found, err := c.over.Find(schema, table)
 	if err != nil {

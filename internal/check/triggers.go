@@ -7,7 +7,7 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// lookAtTrigger adds a finding where a trigger sets the key column too.
+// lookAtTrigger adds a finding if a trigger sets the key column too.
 func (c *checker) lookAtTrigger(t *target, i int, col *catalog.Column) {
 	trigger := t.found.TriggerOn(col.Name)
 	if trigger == nil {
@@ -23,8 +23,8 @@ func (c *checker) lookAtTrigger(t *target, i int, col *catalog.Column) {
 	c.add(f)
 }
 
-// lookAtReads adds a finding for each default and trigger that asks the session for a number
-// which keyfill makes.
+// lookAtReads adds a finding for each default and trigger that reads the session's last
+// number, which is not the number that keyfill has made.
 func (c *checker) lookAtReads() error {
 	found := func(t *catalog.Listed, column, what, text string) {
 		if reads := c.e.SessionReads(text); len(reads) > 0 {

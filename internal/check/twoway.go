@@ -9,13 +9,13 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// Two servers that replicate keyfill's tables to each other both give out the numbers of
-// a row while neither has the other's changes. A replica that no process writes to gives
+// Two servers that replicate keyfill's tables to each other both give out the same numbers
+// of a row until each has the other's changes. A replica that no process writes to gives
 // out none.
 
-// publishedAndSubscribed asks by which publication keyfill's tables leave the server, and by
-// which subscription they come. Any role may read that, subconninfo apart: PostgreSQL 18
-// documentation, sections 52.54 and 53.17.
+// publishedAndSubscribed finds the publication by which keyfill's tables leave the server,
+// and the subscription by which they arrive. Any role may read that, except subconninfo:
+// PostgreSQL 18 documentation, sections 52.54 and 53.17.
 const publishedAndSubscribed = `SELECT COALESCE((SELECT MIN(p.pubname) FROM pg_catalog.pg_publication_tables p
 	WHERE to_regclass(quote_ident(p.schemaname) || '.' || quote_ident(p.tablename)) IN (SELECT r FROM own)), ''),
 COALESCE((SELECT MIN(s.subname) FROM pg_catalog.pg_subscription s JOIN pg_catalog.pg_subscription_rel t ON t.srsubid = s.oid
@@ -64,9 +64,9 @@ func twoWayPostgreSQL(ctx context.Context, db *sql.DB) (string, error) {
 	return fmt.Sprintf("keyfill's tables are in the publication %s and in the subscription %s", publication, subscription), nil
 }
 
-// twoWayMySQL asks for the server's numbers of its own, which servers that are written to
-// at once have, and whether it is a replica that has a binary log. A node of a Galera
-// cluster is neither.
+// twoWayMySQL returns a sign that another server writes into the database too: a group with
+// several primaries, a replica that also has a binary log, or an auto_increment_increment
+// above 1. It finds none of them on a node of a Galera cluster.
 func twoWayMySQL(ctx context.Context, db *sql.DB) (string, error) {
 	var name, value string
 	err := db.QueryRowContext(ctx, "SHOW STATUS LIKE 'wsrep_cluster_size'").Scan(&name, &value)
@@ -78,7 +78,7 @@ func twoWayMySQL(ctx context.Context, db *sql.DB) (string, error) {
 		return "", err
 	}
 	primaries, replicates := 0, 0
-	// MariaDB alone has that value, and lacks these tables.
+	// Only MariaDB has that status value. It lacks the tables of the next query.
 	if err = db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Slaves_running'").Scan(&name, &replicates); err == sql.ErrNoRows {
 		err = db.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE MEMBER_STATE = 'ONLINE' AND MEMBER_ROLE = 'PRIMARY'),
 (SELECT COUNT(*) FROM performance_schema.replication_applier_status WHERE SERVICE_STATE = 'ON' AND CHANNEL_NAME NOT LIKE 'group\_replication%')`).Scan(&primaries, &replicates)
