@@ -12,17 +12,17 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// answer is rows of pgx as keyfill reads them. The application reads the rows of pgx
-// themselves. The rows of an answer that keyfill has read to its end are kept for it.
+// answer gives the rows of pgx to keyfill as driver.Rows. The application reads the rows of
+// pgx directly. If keyfill reads all rows first, the answer keeps them for the application.
 type answer struct {
 	rows   pgx.Rows
 	types  *pgtype.Map
 	fields []pgconn.FieldDescription
-	early  error // of pgx's Query itself, before it has read anything
+	early  error // the error of pgx's Query, before any row was read
 
-	ahead  bool // the row that pgx has read is still to be given
+	ahead  bool // pgx has read a row that Next has not returned yet
 	ended  bool
-	keeps  bool // rows that are read are kept
+	keeps  bool // the rows that are read are kept for the application
 	closed bool
 	kept   [][][]byte
 }
@@ -33,13 +33,13 @@ func newAnswer(conn *pgx.Conn, rows pgx.Rows) *answer {
 	return &answer{rows: rows, types: conn.TypeMap()}
 }
 
-// first reads the first row. err is the error of pgx's Query.
+// first reads the first row. err is the error that pgx's Query has returned.
 func (a *answer) first(err error) error {
 	if err != nil {
 		a.rows.Close()
 		return err
 	}
-	// pgx uses the memory of the descriptions again.
+	// pgx reuses the memory of the descriptions.
 	a.fields = slices.Clone(a.rows.FieldDescriptions())
 	a.ahead = a.rows.Next()
 	a.ended = !a.ahead
@@ -85,15 +85,15 @@ func (a *answer) Next(dest []driver.Value) error {
 	return nil
 }
 
-// Close returns the error that the server has sent after the last row that was read.
+// Close closes the rows. It returns the error that the server has sent after the last row
+// that was read.
 func (a *answer) Close() error {
 	a.closed = true
 	a.rows.Close()
 	return a.rows.Err()
 }
 
-// value returns a value in the types of database/sql/driver, as package stdlib of pgx
-// does.
+// value returns a value in the types of database/sql/driver, as package stdlib of pgx does.
 func (a *answer) value(i int, raw []byte) driver.Value {
 	if raw == nil {
 		return nil
@@ -114,7 +114,7 @@ func (a *answer) value(i int, raw []byte) driver.Value {
 	}
 }
 
-// scanned returns a value of a type, and its bytes where it is none.
+// scanned decodes a value as a T. It returns the bytes of a value that is not one.
 func scanned[T any](m *pgtype.Map, f *pgconn.FieldDescription, raw []byte) driver.Value {
 	var v T
 	if m.Scan(f.DataTypeOID, f.Format, raw, &v) != nil {

@@ -17,21 +17,21 @@ import (
 // anything is sent. b stays as it was queued, so it may be sent again, and gets other keys
 // then.
 //
-// Keys that belong to the transaction of their INSERT are filled in a transaction that
-// was begun before the batch, if no text of the batch begins or ends one. Keys of the kind
-// maxplusone, several statements in one text, and queries whose rows are counted first are
-// refused.
+// Keys that are drawn in the transaction of their INSERT (transaction: joined or scope: in
+// the policy) are filled if a transaction was begun before the batch, and no text of the
+// batch begins or ends one. Keys of the kind maxplusone, several statements in one text,
+// and queries whose rows are counted first are refused.
 func (c *Conn) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	return c.sendBatch(ctx, b, nil)
 }
 
-// sendBatch sends a batch. release gives the connection back once the batch, and the
-// transaction that it has begun, have ended; it may be nil.
+// sendBatch sends a batch. release, if it is not nil, releases the connection once the
+// batch, and the transaction that it has begun, have ended.
 func (c *Conn) sendBatch(ctx context.Context, b *pgx.Batch, release func()) *batchResults {
 	r := &batchResults{conn: c, ctx: ctx, release: release}
 	panics := true
 	defer func() {
-		if panics { // a tracer of the program, or a rewriter
+		if panics { // a tracer or a QueryRewriter of the application has panicked
 			r.free()
 		}
 	}()
@@ -54,23 +54,23 @@ func (c *Conn) sendBatch(ctx context.Context, b *pgx.Batch, release func()) *bat
 // begins reports whether a batch begins a transaction: Batch.BeginTx.
 func begins(b *pgx.Batch) bool { return pgx.FailedBatchResults(b, errBatchTx).Tx() != nil }
 
-// batchResults are the results of pgx, which are reported to keyfill.
+// batchResults are pgx's results of a batch. Each is reported to keyfill too.
 type batchResults struct {
 	pgx.BatchResults
 	conn    *Conn
-	ctx     context.Context // of SendBatch
-	batch   *fill.Batch     // nil where nothing was sent
-	tx      *tx             // that the batch has begun
+	ctx     context.Context // the context of SendBatch
+	batch   *fill.Batch     // nil if nothing was sent
+	tx      *tx             // the transaction that the batch has begun
 	release func()
 
 	next   int  // the index of the text whose result is read next
 	read   bool // a result was read, so that the batch was sent
-	tells  bool // a result is known to be of the text that is next
+	tells  bool // the next result is known to belong to the text next
 	closed bool
 	err    error
 
-	own    error // of a function that the application has queued
-	server error // the first of the server's that a method has returned
+	own    error // the error of a function that the application has queued
+	server error // the first error of the server that a method has returned
 	rows   pgx.Rows
 }
 
@@ -81,7 +81,8 @@ func (r *batchResults) fill(b *pgx.Batch) (*pgx.Batch, error) {
 	calls := make([]call, len(b.QueuedQueries))
 	queries := make([]string, len(calls))
 	r.tells = true
-	// Under the simple protocol pgx sends the names of prepared statements as texts.
+	// Under the simple protocol pgx sends the names of prepared statements as if they were
+	// texts.
 	simple := r.conn.native.mode == pgx.QueryExecModeSimpleProtocol
 	for i, q := range b.QueuedQueries {
 		k, err := r.conn.readQueued(r.ctx, q, !simple)
@@ -112,7 +113,7 @@ func (r *batchResults) fill(b *pgx.Batch) (*pgx.Batch, error) {
 	}
 	r.batch = batch
 	batch.Sent()
-	filled := *b // with what BeginTx has noted
+	filled := *b // keeps what BeginTx has noted
 	filled.QueuedQueries = make([]*pgx.QueuedQuery, len(calls))
 	for i, q := range b.QueuedQueries {
 		filled.QueuedQueries[i] = &pgx.QueuedQuery{SQL: queries[i], Arguments: calls[i].args, Fn: r.readsBy(q)}
@@ -121,7 +122,7 @@ func (r *batchResults) fill(b *pgx.Batch) (*pgx.Batch, error) {
 }
 
 // readsBy returns the function that reads the result of a queued text. It calls the
-// application's, which may be set after the batch was sent.
+// application's function, which may be set after the batch was sent.
 func (r *batchResults) readsBy(q *pgx.QueuedQuery) func(pgx.BatchResults) error {
 	return func(pgx.BatchResults) error {
 		if q.Fn != nil {
@@ -160,7 +161,7 @@ func (c *Conn) readQueued(ctx context.Context, q *pgx.QueuedQuery, takesNames bo
 	return k, err
 }
 
-// step returns the index of the text whose result is read now.
+// step returns the index of the text whose result is read now, and goes on to the next.
 func (r *batchResults) step() int {
 	r.seesRows()
 	r.next++
@@ -175,16 +176,16 @@ func (r *batchResults) sees(err error) {
 	}
 }
 
-// seesRows keeps the error that the last rows have ended in.
+// seesRows keeps the error with which the last rows ended.
 func (r *batchResults) seesRows() {
 	if r.rows != nil {
 		r.sees(r.rows.Err())
 	}
 }
 
-// failed returns the error of the batch, as far as it shows whether the rows were stored.
-// An error that a function of the application has returned may belong to another
-// statement.
+// failed returns the error of the batch. It is nil if the server has executed all texts.
+// The error of a function that the application has queued may belong to another statement,
+// and is not returned.
 func (r *batchResults) failed() error {
 	conn := r.conn.native.conn
 	r.seesRows()
@@ -215,8 +216,8 @@ func (r *batchResults) Exec() (pgconn.CommandTag, error) {
 	return tag, r.meant(err)
 }
 
-// meant returns an error of the batch, or its meaning if the name of a table meant
-// another one.
+// meant returns an error of the batch, or the error that explains it if a table's name
+// meant another table than when the key was drawn.
 func (r *batchResults) meant(err error) error {
 	if err == nil || r.batch == nil {
 		return err
@@ -258,7 +259,7 @@ func (r *batchResults) Tx() pgx.Tx {
 	return r.tx
 }
 
-// Close is the method of pgx. The connection is free after it, and keyfill runs its own
+// Close is the method of pgx. After it the connection is free, and keyfill sends its own
 // queries.
 func (r *batchResults) Close() error {
 	if !r.closed {
@@ -268,7 +269,7 @@ func (r *batchResults) Close() error {
 	return r.err
 }
 
-// end ends the batch. The connection is given back also where a tracer of the program
+// end ends the batch. It releases the connection even if a tracer of the application
 // panics.
 func (r *batchResults) end() {
 	defer r.leave()
@@ -281,21 +282,21 @@ func (r *batchResults) end() {
 	}
 }
 
-// leave gives the connection back, unless a transaction that the batch has begun uses it
-// still.
+// leave releases the connection, unless a transaction that the batch has begun still uses
+// it.
 func (r *batchResults) leave() {
 	switch {
 	case r.tx == nil:
 		r.free()
 	case r.conn.native.conn.PgConn().TxStatus() == 'I':
-		// The transaction has not begun, and pgx has closed its own.
+		// The server has not begun the transaction, and pgx has closed its own.
 		if err := r.tx.Rollback(r.ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) && r.err == nil {
 			r.err = err
 		}
 	}
 }
 
-// free gives the connection back.
+// free releases the connection, once.
 func (r *batchResults) free() {
 	if r.release != nil {
 		r.release()

@@ -10,17 +10,18 @@ import (
 
 // call is a text of the application with its arguments, read as pgx reads them.
 type call struct {
-	text    string // the result of the application's own QueryRewriter
-	name    string // of the prepared statement that the text stands for; may be empty
+	text    string // the text, after the application's own QueryRewriter
+	name    string // the name of the prepared statement that has this text; may be empty
 	args    []any
-	options []any // of pgx, which stand before the arguments
+	options []any // pgx's options, which come before the arguments
 
 	passes bool // the text does not concern keyfill
-	once   bool // the text never comes again: pgx is to keep no statement for it
+	once   bool // the text is not sent again: pgx should keep no statement for it
 }
 
-// read reads the arguments of a call: options first, then the result of a QueryRewriter
-// among them for the others. takesFormats reports whether pgx takes formats of results.
+// read splits the arguments of a call. Options come first; a QueryRewriter among them
+// replaces the text and the arguments. takesFormats reports whether pgx accepts formats of
+// results here.
 func (c *Conn) read(ctx context.Context, sql string, args []any, takesFormats bool) (call, error) {
 	var rewriter pgx.QueryRewriter
 	k := call{text: sql}
@@ -46,7 +47,8 @@ options:
 	return c.named(k), err
 }
 
-// rewritten has the application's own QueryRewriter rewrite a call, where there is one.
+// rewritten returns the call as the application's QueryRewriter rewrites it, or k if there
+// is no rewriter.
 func rewritten(ctx context.Context, conn *pgx.Conn, rewriter pgx.QueryRewriter, k call) (call, error) {
 	if rewriter == nil {
 		return k, nil
@@ -59,7 +61,8 @@ func rewritten(ctx context.Context, conn *pgx.Conn, rewriter pgx.QueryRewriter, 
 	return k, nil
 }
 
-// named returns a call with the text of the statement that was prepared by the name.
+// named returns a call with the text of its prepared statement, if the call has the name of
+// one.
 func (c *Conn) named(k call) call {
 	if text, ok := c.prepared[k.text]; ok {
 		k.text, k.name = text, k.text
@@ -67,8 +70,8 @@ func (c *Conn) named(k call) call {
 	return k
 }
 
-// sent returns the text to send: the name of its statement, unless keyfill has changed
-// the text.
+// sent returns the text to send: the name of the prepared statement, unless keyfill has
+// changed the text.
 func (k *call) sent(query string) string {
 	if k.name != "" && query == k.text {
 		return k.name
@@ -81,7 +84,7 @@ func (k *call) sent(query string) string {
 func (k *call) with(args []driver.NamedValue) []any {
 	all := make([]any, 0, len(k.options)+len(args)+1)
 	if k.once {
-		all = append(all, pgx.QueryExecModeDescribeExec) // a later option counts more
+		all = append(all, pgx.QueryExecModeDescribeExec) // an option that comes later wins
 	}
 	all = append(all, k.options...)
 	for i := range args {
@@ -90,7 +93,7 @@ func (k *call) with(args []driver.NamedValue) []any {
 	return all
 }
 
-// bound returns arguments as keyfill takes them.
+// bound converts arguments to the type that keyfill uses.
 func bound(args []any) []driver.NamedValue {
 	named := make([]driver.NamedValue, len(args))
 	for i, v := range args {
@@ -99,7 +102,7 @@ func bound(args []any) []driver.NamedValue {
 	return named
 }
 
-// values returns arguments as pgx takes them.
+// values converts arguments to the type that pgx uses.
 func values(args []driver.NamedValue) []any {
 	plain := make([]any, len(args))
 	for i := range args {

@@ -17,12 +17,13 @@ import (
 
 // Conn is a connection of pgx whose INSERTs get their keys. It has the methods of a
 // *pgx.Conn that send statements. Like a *pgx.Conn, a Conn is used by one goroutine at a
-// time. [WrapConn] makes one; a [Pool] hands out others.
+// time. [WrapConn] makes one for a single connection; a [Pool] makes one for each of its
+// connections.
 type Conn struct {
 	native    *native
 	keyfill   filler // around native
 	connector *keyfill.Connector
-	prepared  map[string]string // texts by the names that Prepare has got
+	prepared  map[string]string // the texts of prepared statements, by their names
 }
 
 // filler is keyfill's connection: a *fill.Conn, as package keyfill opens one.
@@ -49,9 +50,10 @@ var _ filler = (*fill.Conn)(nil)
 // errVersions means that package keyfill works otherwise than this module expects.
 var errVersions = anchor.Last("keyfillpgx", "keyfillpgx: this module and github.com/keyfill/keyfill are of different versions: take one version of both")
 
-// WrapConn returns a connection that fills keys around one of pgx, with sources of its
-// own. It asks the server for the facts that the policy needs. The keys of sources with a
-// state are reserved on connections that are opened by conn's config.
+// WrapConn returns a connection that fills keys around a connection of pgx. No other
+// connection shares its sources. It asks the server for the facts that the policy needs.
+// Keys of sources that count in a database are reserved on connections that are opened by
+// conn's config.
 //
 // It fails with the errors of the policy, and with the errors of pgx.
 func WrapConn(ctx context.Context, conn *pgx.Conn, o keyfill.Options) (*Conn, error) {
@@ -66,7 +68,7 @@ func WrapConn(ctx context.Context, conn *pgx.Conn, o keyfill.Options) (*Conn, er
 	return c, nil
 }
 
-// newConn returns a connection around one of pgx.
+// newConn returns a connection around a connection of pgx.
 func newConn(ctx context.Context, connector *keyfill.Connector, conn *pgx.Conn) (*Conn, error) {
 	n := &native{conn: conn, mode: conn.Config().DefaultQueryExecMode}
 	opened, err := connector.Connect(context.WithValue(ctx, givenKey{}, &given{n}))
@@ -80,19 +82,19 @@ func newConn(ctx context.Context, connector *keyfill.Connector, conn *pgx.Conn) 
 	return &Conn{native: n, keyfill: filled, connector: connector, prepared: map[string]string{}}, nil
 }
 
-// Mount returns the mount of the connection's database: its statistics, mode, keys and
-// check.
+// Mount returns keyfill's handle on the connection's database, with its statistics, its
+// mode, its keys and its check.
 func (c *Conn) Mount() *keyfill.Mount { return c.connector.Mount() }
 
-// Conn returns the connection of pgx. Statements on it are neither filled nor seen: see
+// Conn returns the connection of pgx. keyfill neither fills nor sees statements on it: see
 // the caveats of this package.
 func (c *Conn) Conn() *pgx.Conn {
 	keyfill.Unwrap(c.keyfill)
 	return c.native.conn
 }
 
-// Close closes the connection of pgx, and gives back what [Pool.Close] does. Call it on a
-// Conn of [WrapConn]; a [PoolConn] is released.
+// Close closes the connection of pgx, and gives back to the store what [Pool.Close] gives
+// back. Call it for a Conn of [WrapConn]; release a [PoolConn] instead.
 func (c *Conn) Close(ctx context.Context) error {
 	return cmp.Or(c.native.conn.Close(ctx), c.keyfill.Close(), c.connector.Close())
 }
@@ -132,16 +134,17 @@ func (c *Conn) Exec(ctx context.Context, sql string, arguments ...any) (pgconn.C
 	return n.tag, err
 }
 
-// unkept sends a text that pgx is not to keep a statement for, since it holds its keys.
+// unkept sends a text for which pgx should keep no statement, since the text contains its
+// keys.
 func (c *Conn) unkept(ctx context.Context, k call, concern words.Concern, send func(driver.Stmt) error) error {
 	stmt, err := c.keyfill.PrepareText(ctx, k.text, concern)
 	if err != nil {
 		return err
 	}
-	return cmp.Or(send(stmt), stmt.Close()) // the error as pgx has made it
+	return cmp.Or(send(stmt), stmt.Close()) // pgx's error is returned unchanged
 }
 
-// Query is [pgx.Conn.Query], as [Conn.Exec] is [pgx.Conn.Exec].
+// Query is [pgx.Conn.Query], and fills INSERTs as [Conn.Exec] does.
 func (c *Conn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	n := c.native
 	k, err := c.read(ctx, sql, args, true)
@@ -172,13 +175,13 @@ func (c *Conn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 	case err == nil:
 		return rowsOf(a, rows), nil
 	case a != nil && a.rows.Err() == err:
-		return a.rows, a.early // as pgx reports it
+		return a.rows, a.early // the rows and the error as pgx returned them
 	default:
 		return errRows{err}, err
 	}
 }
 
-// QueryRow is [pgx.Conn.QueryRow], as [Conn.Exec] is [pgx.Conn.Exec].
+// QueryRow is [pgx.Conn.QueryRow], and fills INSERTs as [Conn.Exec] does.
 func (c *Conn) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	rows, _ := c.Query(ctx, sql, args...) // Scan returns the error
 	return oneRow{rows}
@@ -239,5 +242,5 @@ func (c *Conn) BeginTx(ctx context.Context, o pgx.TxOptions) (pgx.Tx, error) {
 	return t, nil
 }
 
-// forget forgets the text of the application that was on its way.
+// forget removes the application's call and rows after they were handled.
 func (n *native) forget() { n.call, n.rows = call{}, nil }

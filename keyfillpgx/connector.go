@@ -8,33 +8,34 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// connector opens connections for keyfill: to the states of its sources by package stdlib
-// of pgx, and around a connection that the application has by the context of given.
+// connector makes connections for keyfill. To reach the states of its sources (their stored
+// counters), it opens one with package stdlib of pgx. For the application's statements, it
+// returns a connection that the application has, from a given in the context.
 type connector struct {
 	stores driver.Connector
 
-	// ResetSession is one of the application's hooks between two users of a
-	// connection, or keepsSession where it has none. keyfill reads which of the two
-	// it is, and calls neither.
+	// ResetSession is one of the hooks that the application runs between two uses of a
+	// pooled connection, or keepsSession if it has none. keyfill reads which of the two it
+	// is, and calls neither.
 	ResetSession func(context.Context, *pgx.Conn) error
 }
 
 var _ driver.Connector = (*connector)(nil)
 
-// newConnector returns a connector whose own connections are opened by the config.
+// newConnector returns a connector that opens its own connections by the config.
 func newConnector(config *pgx.ConnConfig, opened ...stdlib.OptionOpenDB) *connector {
 	return &connector{stores: stdlib.GetConnector(*config, opened...), ResetSession: keepsSession}
 }
 
-// keepsSession stands for no hook: a session keeps its settings.
+// keepsSession is used if there is no hook, so that a session keeps its settings.
 func keepsSession(context.Context, *pgx.Conn) error { return nil }
 
-// given hands a connection of the application to the next Connect.
+// given passes a connection of the application to the next Connect.
 type given struct{ conn *native }
 
 type givenKey struct{}
 
-// Connect returns the connection that the context gives, once, else a new one.
+// Connect returns the connection in the context, once; otherwise it opens a new one.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if g, ok := ctx.Value(givenKey{}).(*given); ok && g.conn != nil {
 		n := g.conn
@@ -44,7 +45,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return c.stores.Connect(ctx)
 }
 
-// Driver returns a driver by whose package keyfill knows that this is pgx without
+// Driver returns a driver whose package shows keyfill that this is pgx without
 // database/sql.
 func (c *connector) Driver() driver.Driver { return nativeDriver{} }
 

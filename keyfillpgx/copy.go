@@ -15,14 +15,14 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// CopyFrom is [pgx.Conn.CopyFrom]. Where a key column of the policy is not among the
-// columns it is added to them, and a key to each row, as pgx asks rows for its values:
-// they are not collected. Where it is among them, a row without a key gets one, as fill:
-// in the policy has it. A row that cannot be filled ends the copy with a *keyfill.Error,
-// and nothing is stored.
+// CopyFrom is [pgx.Conn.CopyFrom]. If a key column of the policy is not among the columns,
+// CopyFrom adds it, and adds a key to each row when pgx asks for the row's values: rows are
+// not collected. If it is among them, a row without a key gets one, as fill: in the policy
+// says. A row that cannot be filled ends the copy with a *keyfill.Error, and nothing is
+// stored.
 //
-// Keys that belong to the transaction of their INSERT are refused, since the connection
-// takes no statement that reserves them while it copies.
+// Keys that are drawn in the transaction of their INSERT are refused, since the connection
+// accepts no statement that reserves them while it copies.
 func (c *Conn) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	l := newLoad(table, columns)
 	concern, passes, counts := c.keyfill.Passes(l.text())
@@ -46,22 +46,22 @@ func (c *Conn) CopyFrom(ctx context.Context, table pgx.Identifier, columns []str
 	c.native.copying = false
 	stored, failed := l.stored, l.failed
 	if failed != nil && s.refused != nil {
-		stored, failed = 0, s.refused // the error was sent to the server, which has answered in its own words
+		stored, failed = 0, s.refused // the error was sent to the server, which has returned it in its own words
 	}
 	_, ended := session.ExecStmt(ctx, stmt, nil)
 	if failed == nil {
 		failed = ended
 	}
-	return stored, cmp.Or(failed, stmt.Close()) // the error as pgx has made it: its type is asserted
+	return stored, cmp.Or(failed, stmt.Close()) // pgx's error unchanged, since callers assert its type
 }
 
-// load is a COPY as keyfill sees it: a prepared statement, whose executions are rows, and
-// which an execution without arguments ends.
+// load presents a COPY to keyfill as a prepared statement: each execution gives a row, and
+// an execution without arguments ends the COPY.
 type load struct {
-	head    string // of the text, before the columns
+	head    string // the text before the columns
 	columns []string
 	width   int   // the number of the application's columns; the columns after them hold keys
-	row     []any // the last, with its keys, which pgx has encoded before it asks for the next
+	row     []any // the last row with its keys; it is reused, since pgx encodes it before it asks for the next
 	stored  int64
 	failed  error
 }
@@ -72,7 +72,7 @@ func newLoad(table pgx.Identifier, columns []string) *load {
 	return &load{head: "COPY " + table.Sanitize() + " (", columns: columns}
 }
 
-// text returns the text of a COPY whose rows come one by one. pgx sends another one.
+// text returns the text of the COPY for keyfill. pgx sends another text.
 func (l *load) text() string {
 	quoted := make([]string, len(l.columns))
 	for i, name := range l.columns {
@@ -126,7 +126,8 @@ func unquoted(text string) (name, behind string, ok bool) {
 func (l *load) Close() error  { return nil }
 func (l *load) NumInput() int { return -1 }
 
-// ExecContext takes a row, or gives the answer of the COPY.
+// ExecContext sets the row that pgx gets next. Without arguments, it returns the result of
+// the COPY.
 func (l *load) ExecContext(_ context.Context, args []driver.NamedValue) (driver.Result, error) {
 	if len(args) > 0 {
 		l.row = l.row[:0]
@@ -150,14 +151,14 @@ func (l *load) Exec(args []driver.Value) (driver.Result, error) {
 	return l.ExecContext(context.Background(), session.NamedValues(args))
 }
 
-// errNoRows is returned for a COPY that is queried.
+// errNoRows is returned if a COPY is executed as a query.
 var errNoRows = anchor.Last("keyfillpgx", "keyfillpgx: a COPY gives no rows: call CopyFrom")
 
 // Query fails: a COPY gives no rows.
 func (l *load) Query([]driver.Value) (driver.Rows, error) { return nil, errNoRows }
 
-// uuidText is a key that may be a UUID as text. For a column of the type uuid pgx has to
-// have 16 bytes, which it finds out anew for each row where the value is a string.
+// uuidText is a key that may be a UUID as text. pgx needs 16 bytes for a column of the type
+// uuid. If the value were a string, pgx would look for the conversion again for each row.
 type uuidText string
 
 var (
@@ -165,7 +166,7 @@ var (
 	_ pgtype.TextValuer = uuidText("")
 )
 
-// UUIDValue returns the 16 bytes.
+// UUIDValue returns the 16 bytes of the UUID.
 func (u uuidText) UUIDValue() (pgtype.UUID, error) {
 	id, err := uuid.Parse(string(u))
 	return pgtype.UUID{Bytes: id, Valid: err == nil}, err
@@ -176,14 +177,14 @@ func (u uuidText) TextValue() (pgtype.Text, error) {
 	return pgtype.Text{String: string(u), Valid: true}, nil
 }
 
-// loadSource are the application's rows with their keys. pgx reads them in a goroutine of
-// its own while the connection waits, so that no other statement uses keyfill's.
+// loadSource adds keys to the application's rows. pgx reads the rows in a goroutine of its
+// own while the connection waits, so that no other statement uses keyfill's connection.
 type loadSource struct {
 	pgx.CopyFromSource
 	ctx     context.Context
 	load    *load
-	stmt    driver.Stmt         // keyfill's, around load
-	bound   []driver.NamedValue // the row that is on its way
+	stmt    driver.Stmt         // keyfill's statement around load
+	bound   []driver.NamedValue // the arguments of the row that is being filled
 	refused error
 }
 

@@ -7,14 +7,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The filled text of a statement that was prepared by a name is another text than the
-// prepared one. In the modes exec and simple_protocol pgx knows the types of parameters
-// only from what it has prepared, so the filled text is prepared as well, with itself as
-// its name, and deallocated with the name of the application.
+// If a statement was prepared by a name, its filled text is another text than the prepared
+// one. In the modes exec and simple_protocol, pgx knows the types of parameters only for
+// texts that it has prepared. So the filled text is prepared as well, with itself as its
+// name, and is deallocated together with the application's name.
 
-// maxFilledTexts is how many filled texts are prepared for one name. There is one, except
-// for modes of the policy that change, and for texts that prove what the name of a table
-// means.
+// maxFilledTexts is how many filled texts are prepared for one name. There is only one,
+// unless the policy's mode changes, or a filled text proves which table a name means.
 const maxFilledTexts = 8
 
 // isTyped reports whether pgx describes the text of a call before it encodes arguments.
@@ -28,8 +27,8 @@ func (n *native) isTyped(k *call) bool {
 	return mode != pgx.QueryExecModeExec && mode != pgx.QueryExecModeSimpleProtocol
 }
 
-// sent returns what pgx is given for a text of a call: see call.sent. It prepares a filled
-// text that needs it.
+// sent returns what to give to pgx for a call: the text, or the name of a prepared
+// statement (see call.sent). It prepares the filled text if that is needed.
 func (n *native) sent(ctx context.Context, k *call, query string) (string, error) {
 	sent := k.sent(query)
 	if k.name == "" || sent == k.name || len(k.args) == 0 || n.isTyped(k) {
@@ -42,7 +41,7 @@ func (n *native) sent(ctx context.Context, k *call, query string) (string, error
 	return sent, n.prepareFilled(ctx, k.name, sent)
 }
 
-// prepareFilled prepares the filled text of a name, unless that was done, or the
+// prepareFilled prepares the filled text of a name, unless it is prepared already, or the
 // transaction has failed: a batch may begin with its ROLLBACK.
 func (n *native) prepareFilled(ctx context.Context, name, text string) error {
 	if slices.Contains(n.filled[name], text) || n.conn.PgConn().TxStatus() == 'E' {
@@ -63,8 +62,8 @@ func (n *native) prepareFilled(ctx context.Context, name, text string) error {
 	return nil
 }
 
-// deallocateFilled deallocates a filled text of a name. One that another name has too
-// stays.
+// deallocateFilled deallocates a filled text of a name, unless another name has the same
+// text.
 func (n *native) deallocateFilled(ctx context.Context, name, text string) error {
 	shared := false
 	for other, texts := range n.filled {

@@ -13,31 +13,31 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// native is a connection of pgx as keyfill calls one: a driver.Conn, whose own methods
-// are for keyfill's questions, and whose Texts are for the texts of the application.
-// Arguments go to pgx as they come.
+// native is a connection of pgx as a driver.Conn for keyfill. Its own methods are for
+// keyfill's queries, and what Texts returns is for the texts of the application. Arguments
+// go to pgx unchanged.
 type native struct {
 	conn *pgx.Conn
-	mode pgx.QueryExecMode // of calls that name no other
+	mode pgx.QueryExecMode // the mode of calls that name no other mode
 
 	filled map[string][]string // the filled texts that are prepared, by the names of their statements
 
-	// Of the text of the application that is on its way:
+	// These belong to the application's text that is being executed.
 	call call
-	tag  pgconn.CommandTag // the last that pgx has given for it
-	rows *answer           // the last that pgx has given for it
-	load *load             // the COPY that is being prepared; nil where none is
+	tag  pgconn.CommandTag // the last command tag that pgx has returned for the text
+	rows *answer           // the last rows that pgx has returned for the text
+	load *load             // the COPY that is being prepared; nil if there is none
 
-	// copying reports whether pgx copies rows, and takes no statement meanwhile. It
-	// changes only where no other goroutine asks for rows.
+	// copying reports whether pgx is copying rows, so that it accepts no other statement.
+	// It changes only while no other goroutine asks for rows.
 	copying bool
 
 	leaves bool // the pool closes the connection
 
-	begin  *pgx.TxOptions  // of the transaction that the application begins
-	begun  pgx.Tx          // that a batch has begun
-	last   pgx.Tx          // the last that BeginTx has given
-	ending context.Context // of the application's Commit or Rollback, which database/sql/driver hands on to no transaction
+	begin  *pgx.TxOptions  // the options of the transaction that the application begins
+	begun  pgx.Tx          // the transaction that a batch has begun
+	last   pgx.Tx          // the last transaction that BeginTx has returned
+	ending context.Context // the context of the application's Commit or Rollback, which a driver.Tx does not get
 }
 
 var (
@@ -52,16 +52,17 @@ var (
 	_ driver.Validator          = (*native)(nil)
 )
 
-// Texts returns what executes the application's texts.
+// Texts returns what executes the texts of the application.
 func (n *native) Texts() (driver.ExecerContext, driver.QueryerContext) { return texts{n}, texts{n} }
 
-// InTransaction reads the status that the server has sent with its last answer.
+// InTransaction reports whether a transaction is open, by the status in the server's last
+// answer.
 func (n *native) InTransaction() bool { return n.conn.PgConn().TxStatus() != 'I' }
 
-// errCopying is returned where a key of a COPY would be reserved on its own connection.
+// errCopying is returned if a key of a COPY would be reserved on its own connection.
 var errCopying = anchor.Last("keyfillpgx", "keyfillpgx: a COPY of a transaction that has changed tables cannot reserve its keys: commit the change first, or send INSERTs")
 
-// ExecContext executes a statement of keyfill's.
+// ExecContext executes a statement of keyfill's own.
 func (n *native) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if n.copying {
 		return nil, errCopying
@@ -73,7 +74,7 @@ func (n *native) ExecContext(ctx context.Context, query string, args []driver.Na
 	return driver.RowsAffected(tag.RowsAffected()), nil
 }
 
-// QueryContext asks a question of keyfill's.
+// QueryContext sends a query of keyfill's own.
 func (n *native) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if n.copying {
 		return nil, errCopying
@@ -86,8 +87,8 @@ func (n *native) QueryContext(ctx context.Context, query string, args []driver.N
 	return a, nil
 }
 
-// ownArguments returns the arguments of a statement of keyfill's, after an option if pgx
-// refuses it under the simple protocol.
+// ownArguments returns the arguments of keyfill's own statement. If pgx would refuse them
+// under the simple protocol, an option comes first.
 func (n *native) ownArguments(args []driver.NamedValue) []any {
 	plain := values(args)
 	server := n.conn.PgConn()
@@ -98,8 +99,8 @@ func (n *native) ownArguments(args []driver.NamedValue) []any {
 	return plain
 }
 
-// PrepareContext returns the COPY that is on its way, or a statement that is sent without
-// being kept.
+// PrepareContext returns the COPY that is being prepared, or a statement that pgx sends
+// without keeping it.
 func (n *native) PrepareContext(_ context.Context, query string) (driver.Stmt, error) {
 	if n.load != nil {
 		return n.load, n.load.open(query)
@@ -112,23 +113,23 @@ func (n *native) Prepare(query string) (driver.Stmt, error) {
 	return n.PrepareContext(context.Background(), query)
 }
 
-// CheckNamedValue takes every value: pgx knows what to do with it.
+// CheckNamedValue accepts every value: pgx converts them.
 func (n *native) CheckNamedValue(*driver.NamedValue) error { return nil }
 
 // Ping pings the server.
 func (n *native) Ping(ctx context.Context) error { return n.conn.Ping(ctx) }
 
-// ResetSession does nothing: the hooks of a pool have been called.
+// ResetSession does nothing: the hooks of a pool were called before.
 func (n *native) ResetSession(context.Context) error { return nil }
 
 // IsValid reports whether the connection is open.
 func (n *native) IsValid() bool { return !n.conn.IsClosed() }
 
-// patience is how long the end of a connection, or of a transaction whose caller has
-// gone, waits for the server.
+// patience is how long closing a connection waits for the server, and how long rolling back
+// does after the caller's context has ended.
 const patience = 5 * time.Second
 
-// Close closes the connection of pgx, unless its pool does.
+// Close closes the connection of pgx, unless its pool closes it.
 func (n *native) Close() error {
 	if n.leaves {
 		return nil
@@ -143,8 +144,7 @@ func (n *native) Begin() (driver.Tx, error) {
 	return n.BeginTx(context.Background(), driver.TxOptions{})
 }
 
-// BeginTx begins the transaction that the application is about to begin, or one of
-// keyfill's.
+// BeginTx begins the transaction that the application asks for, or one of keyfill's own.
 func (n *native) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if tx := n.begun; tx != nil {
 		n.begun, n.last = nil, tx
@@ -166,7 +166,7 @@ func (n *native) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx,
 	return nativeTx{n, tx, ctx}, nil
 }
 
-// optionsOf returns the options of a transaction of keyfill's.
+// optionsOf returns the options of a transaction of keyfill's own.
 func optionsOf(opts driver.TxOptions) (o pgx.TxOptions, err error) {
 	switch level := sql.IsolationLevel(opts.Isolation); level {
 	case sql.LevelDefault:
@@ -185,8 +185,8 @@ func optionsOf(opts driver.TxOptions) (o pgx.TxOptions, err error) {
 	return o, nil
 }
 
-// nativeTx is a transaction of pgx as keyfill ends one. Its context is the one that it
-// was begun with, for a transaction of keyfill's own.
+// nativeTx is a transaction of pgx as a driver.Tx for keyfill. A transaction of keyfill's
+// own ends with the context that it was begun with.
 type nativeTx struct {
 	native *native
 	tx     pgx.Tx
@@ -200,7 +200,8 @@ func (t nativeTx) Commit() error {
 	return t.tx.Commit(t.ctx)
 }
 
-// Rollback of a transaction of keyfill's own goes on where the caller has gone.
+// Rollback rolls back the transaction. If it is keyfill's own, this does not end with the
+// caller's context.
 func (t nativeTx) Rollback() error {
 	if ctx := t.native.ending; ctx != nil {
 		return t.tx.Rollback(ctx)
@@ -213,7 +214,7 @@ func (t nativeTx) Rollback() error {
 // texts executes the texts of the application on a connection.
 type texts struct{ *native }
 
-// ExecContext keeps the command tag of the answer for the application.
+// ExecContext executes a text, and keeps its command tag for the application.
 func (t texts) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	n := t.native
 	sent, err := n.sent(ctx, &n.call, query)
@@ -227,8 +228,9 @@ func (t texts) ExecContext(ctx context.Context, query string, args []driver.Name
 	return driver.RowsAffected(n.tag.RowsAffected()), nil
 }
 
-// QueryContext keeps the rows for the application. It reads the first one, since only
-// then the server reports whether the statement has failed, unless the text passes.
+// QueryContext executes a text, and keeps its rows for the application. It reads the first
+// row, since only then the server reports whether the statement has failed. It does not if
+// the text does not concern keyfill.
 func (t texts) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	n := t.native
 	sent, err := n.sent(ctx, &n.call, query)
@@ -248,7 +250,7 @@ func (t texts) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return a, nil
 }
 
-// unkept is a text that comes once: pgx keeps no statement for it.
+// unkept is a text that is sent once: pgx keeps no statement for it.
 type unkept struct {
 	native *native
 	query  string
@@ -259,13 +261,13 @@ var (
 	_ driver.StmtQueryContext = unkept{}
 )
 
-// isOnce makes pgx not keep the statement, if its mode would keep one.
+// isOnce sets that pgx keeps no statement for the call, if its mode would keep one.
 func (s unkept) isOnce() {
 	switch n := s.native; n.mode {
 	case pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe:
 		n.call.once = true
 	default:
-		n.call.once = n.call.name != "" // whose parameters have types
+		n.call.once = n.call.name != "" // a prepared statement, whose parameters have types
 	}
 }
 

@@ -17,12 +17,12 @@ import (
 type Pool struct {
 	pool      *pgxpool.Pool
 	connector *keyfill.Connector
-	key       string // of keyfill's data about a connection, in pgx's custom data
+	key       string // the key of keyfill's Conn in the custom data of a connection of pgx
 }
 
-// WrapPool returns a pool that fills keys around one of pgx. It opens no connection. The
-// keys of sources with a state are reserved on connections of their own, which are opened
-// by the pool's config with its hooks BeforeConnect and AfterConnect.
+// WrapPool returns a pool that fills keys around a pool of pgx. It opens no connection.
+// Keys of sources that count in a database are reserved on separate connections, which are
+// opened by the pool's config with its hooks BeforeConnect and AfterConnect.
 //
 // It fails with the errors of the policy.
 func WrapPool(pool *pgxpool.Pool, o keyfill.Options) (*Pool, error) {
@@ -46,12 +46,14 @@ func WrapPool(pool *pgxpool.Pool, o keyfill.Options) (*Pool, error) {
 	return &Pool{pool: pool, connector: connector, key: fmt.Sprintf("keyfillpgx %p", connector)}, nil
 }
 
-// Mount returns the mount of the pool's database: its statistics, mode, keys and check.
+// Mount returns keyfill's handle on the pool's database, with its statistics, its mode, its
+// keys and its check.
 func (p *Pool) Mount() *keyfill.Mount { return p.connector.Mount() }
 
 // Close closes the pool of pgx, waits for connections that are still acquired, and gives
-// back the series of recycled sources and the leases of workers. The rest of a block of
-// another source is a gap. It returns the error of giving back.
+// back to the store the series of recycled sources and the leased numbers of workers. Other
+// reserved numbers that were not used are a gap. Close returns an error if giving back
+// fails.
 func (p *Pool) Close() error {
 	p.pool.Close()
 	return p.connector.Close()
@@ -82,7 +84,8 @@ func (p *Pool) Acquire(ctx context.Context) (*PoolConn, error) {
 	return &PoolConn{c, acquired}, nil
 }
 
-// connOf returns keyfill's data about a connection of the pool.
+// connOf returns keyfill's Conn for a connection of the pool, and makes it at the first
+// use.
 func (p *Pool) connOf(ctx context.Context, conn *pgx.Conn) (*Conn, error) {
 	known := conn.PgConn().CustomData()
 	if c, ok := known[p.key].(*Conn); ok {
@@ -95,16 +98,16 @@ func (p *Pool) connOf(ctx context.Context, conn *pgx.Conn) (*Conn, error) {
 	return c, err
 }
 
-// Release gives the connection back to the pool. It may be called again.
+// Release gives the connection back to the pool. A second call does nothing.
 func (c *PoolConn) Release() {
 	if c.acquired == nil {
 		return
 	}
 	conn := c.native.conn
 	if conn.IsClosed() || conn.PgConn().IsBusy() || conn.PgConn().TxStatus() != 'I' {
-		// The pool closes such a connection. keyfill's knowledge ends with it.
+		// The pool closes such a connection, so keyfill's Conn ends too.
 		c.native.leaves = true
-		_ = c.keyfill.Close() // which has nothing to close
+		_ = c.keyfill.Close() // has nothing to close, since leaves is set
 	}
 	c.acquired.Release()
 	c.acquired = nil
@@ -150,7 +153,7 @@ func (p *Pool) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 	}
 	keeps := false
 	defer func() {
-		if !keeps { // an error, or a panic of the program's tracer
+		if !keeps { // after an error, or a panic of the application's tracer
 			c.Release()
 		}
 	}()
@@ -209,7 +212,7 @@ func (p *Pool) BeginTx(ctx context.Context, o pgx.TxOptions) (pgx.Tx, error) {
 	return t, nil
 }
 
-// poolRows are rows that give the connection back when they end.
+// poolRows are rows that release their connection when they end.
 type poolRows struct {
 	pgx.Rows
 	conn *PoolConn
@@ -224,7 +227,7 @@ func (r *poolRows) Next() bool {
 }
 
 func (r *poolRows) Close() {
-	defer r.conn.Release() // also where a tracer of the program panics
+	defer r.conn.Release() // even if a tracer of the application panics
 	r.Rows.Close()
 }
 

@@ -16,7 +16,7 @@ type readRows struct {
 	types  *pgtype.Map
 	fields []pgconn.FieldDescription
 	tag    pgconn.CommandTag
-	rest   [][][]byte // after the current row
+	rest   [][][]byte // the rows after the current row
 	row    [][]byte
 	closed bool
 	err    error
@@ -45,7 +45,7 @@ func (r *readRows) Next() bool {
 	return true
 }
 
-// fail ends the rows with an error, and returns it.
+// fail sets the error of the rows, closes them, and returns the error.
 func (r *readRows) fail(err error) error {
 	if err != nil {
 		r.err = err
@@ -63,10 +63,10 @@ func (r *readRows) Scan(dest ...any) error {
 	return r.fail(pgx.ScanRow(r.types, r.fields, r.row, dest...))
 }
 
-// errClosed is what pgx returns for the values of rows that have ended.
+// errClosed is the error that pgx returns for the values of rows that have ended.
 var errClosed = errors.New("rows is closed")
 
-// Values decodes as the rows of pgx do: a value of a type that is not known is a string,
+// Values decodes the current row as pgx does: a value of an unknown type becomes a string,
 // or its bytes.
 func (r *readRows) Values() ([]any, error) {
 	if r.closed {

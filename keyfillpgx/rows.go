@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// rowsOf returns the rows of pgx for keyfill's answer to a query: pgx's own rows if
-// keyfill does not read them.
+// rowsOf returns the rows that the application gets for a query: pgx's own rows, if keyfill
+// does not have to read them.
 func rowsOf(a *answer, rows driver.Rows) pgx.Rows {
 	a.keeps = false
 	watched := &watchedRows{Rows: a.rows, watcher: rows, values: make([]driver.Value, len(a.fields))}
@@ -26,7 +26,7 @@ func rowsOf(a *answer, rows driver.Rows) pgx.Rows {
 	return watched
 }
 
-// aheadRows are rows of pgx whose first one was read.
+// aheadRows are rows of pgx whose first row was read already.
 type aheadRows struct {
 	pgx.Rows
 	ahead bool
@@ -43,7 +43,7 @@ func (r *aheadRows) Next() bool {
 // watchedRows are rows of pgx whose keys keyfill notes as the application reads them.
 type watchedRows struct {
 	pgx.Rows
-	watcher driver.Rows // around the answer with the rows
+	watcher driver.Rows // keyfill's rows around the answer
 	steps   bool        // Next has to advance Rows too, since the watcher does not
 	values  []driver.Value
 	err     error
@@ -83,7 +83,7 @@ func (r *watchedRows) Err() error {
 	return r.Rows.Err()
 }
 
-// Scan ends the rows at an error, as pgx's own do.
+// Scan closes the rows after an error, as pgx does.
 func (r *watchedRows) Scan(dest ...any) error {
 	err := r.Rows.Scan(dest...)
 	if err != nil {
@@ -92,7 +92,7 @@ func (r *watchedRows) Scan(dest ...any) error {
 	return err
 }
 
-// Values ends the rows at an error, as pgx's own do.
+// Values closes the rows after an error, as pgx does.
 func (r *watchedRows) Values() ([]any, error) {
 	values, err := r.Rows.Values()
 	if err != nil {
@@ -101,7 +101,7 @@ func (r *watchedRows) Values() ([]any, error) {
 	return values, err
 }
 
-// errRows are the rows of a query that was not sent.
+// errRows are the rows of a query that was not sent because of an error.
 type errRows struct{ err error }
 
 func (errRows) Close()                                       {}
@@ -115,10 +115,11 @@ func (errRows) RawValues() [][]byte                          { return nil }
 func (errRows) Conn() *pgx.Conn                              { return nil }
 func (errRows) TypeMap() *pgtype.Map                         { return nil }
 
-// oneRow is the row of a QueryRow.
+// oneRow is what QueryRow returns.
 type oneRow struct{ rows pgx.Rows }
 
-// errDriverBytes is what pgx returns for bytes that end with their rows.
+// errDriverBytes is the error that pgx returns for a *pgtype.DriverBytes, whose bytes are
+// only valid until the rows are closed.
 var errDriverBytes = errors.New("cannot scan into *pgtype.DriverBytes from QueryRow")
 
 // Scan does what the row of a QueryRow of pgx does.
@@ -146,7 +147,8 @@ func (r oneRow) Scan(dest ...any) error {
 	return r.rows.Err()
 }
 
-// provingRows are rows of pgx whose error may mean that a name means another table.
+// provingRows are rows of pgx whose error may show that a table's name means another table
+// than when the key was drawn. meant returns the error that says so.
 type provingRows struct {
 	pgx.Rows
 	meant func(error) error

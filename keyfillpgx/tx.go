@@ -10,14 +10,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// tx is a transaction of the application, as a transaction of pgx behaves.
+// tx is a transaction of the application. It behaves as a transaction of pgx does.
 type tx struct {
 	conn    *Conn
 	pgx     pgx.Tx
-	keyfill driver.Tx // around pgx
-	saves   int64     // savepoints that were set
+	keyfill driver.Tx // keyfill's transaction around pgx
+	saves   int64     // the number of savepoints that were set
 	closed  bool
-	release func() // the connection, once the transaction has ended
+	release func() // releases the connection once the transaction has ended
 }
 
 var (
@@ -25,8 +25,8 @@ var (
 	_ pgx.Tx = (*savedTx)(nil)
 )
 
-// beginTx begins a transaction. release is called when it has ended, not when it could
-// not begin.
+// beginTx begins a transaction. release is called when the transaction has ended, but not
+// if it could not begin.
 func (c *Conn) beginTx(ctx context.Context, o pgx.TxOptions, release func()) (*tx, error) {
 	c.native.begin = &o
 	begun, err := c.keyfill.BeginTx(ctx, driver.TxOptions{ReadOnly: o.AccessMode == pgx.ReadOnly})
@@ -44,7 +44,7 @@ func (c *Conn) newTx(begun driver.Tx, release func()) *tx {
 	return t
 }
 
-// Begin sets a savepoint, by the names that pgx gives.
+// Begin sets a savepoint, with a name as pgx gives it.
 func (t *tx) Begin(ctx context.Context) (pgx.Tx, error) {
 	if t.closed {
 		return nil, pgx.ErrTxClosed
@@ -80,7 +80,8 @@ func (t *tx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []strin
 	return t.conn.CopyFrom(ctx, table, columns, rows)
 }
 
-// errBatchTx is what pgx returns for a batch that begins a transaction in one.
+// errBatchTx is the error that pgx returns for a batch that begins a transaction within a
+// transaction.
 var errBatchTx = errors.New("Batch.BeginTx cannot be used within a transaction")
 
 func (t *tx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
