@@ -11,15 +11,15 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// version is a key as it was read.
+// version is the value of a key in etcd when it was read.
 type version struct {
 	value    string
-	revision int64 // of the last change; 0: the key is not there
-	created  int64 // the revision at which it was made
+	revision int64 // the revision of the last change; 0 if the key does not exist
+	created  int64 // the revision at which the key was created
 }
 
-// holds are the conditions under which no process has changed a key since it was read.
-// The value is compared too: a cluster that was restored counts its revisions again.
+// holds returns the conditions under which no process has changed a key since it was read.
+// They compare the value too: a cluster that was restored counts its revisions again.
 func (v version) holds(key string) []clientv3.Cmp {
 	if v.revision == 0 {
 		return []clientv3.Cmp{absent(key)}
@@ -30,10 +30,10 @@ func (v version) holds(key string) []clientv3.Cmp {
 	}
 }
 
-// absent is the condition that a key is not there.
+// absent returns the condition that a key does not exist.
 func absent(key string) clientv3.Cmp { return clientv3.Compare(clientv3.CreateRevision(key), "=", 0) }
 
-// versionOf returns the key that a question for one key has found.
+// versionOf returns the version of the key that a request for one key has found.
 func versionOf(r *etcdserverpb.RangeResponse) version {
 	if len(r.Kvs) == 0 {
 		return version{}
@@ -42,13 +42,13 @@ func versionOf(r *etcdserverpb.RangeResponse) version {
 	return version{string(kv.Value), kv.ModRevision, kv.CreateRevision}
 }
 
-// cell is a key whose value is replaced by one that follows from it.
+// cell is a key in etcd whose new value depends on the present one.
 type cell struct {
 	store *store
 	key   string
 
 	// known is the key as it was read or written last, so that a change needs one round
-	// trip while no other process changes the key; nil: it was not read yet.
+	// trip while no other process changes the key. It is nil until the key is read.
 	known atomic.Pointer[version]
 }
 
@@ -58,19 +58,19 @@ func (s *store) cell(folder string, parts ...string) *cell {
 
 // change is the requested change of a cell.
 type change struct {
-	value any // that is written as JSON; nil: the key stays as it is
+	value any // written as JSON; if it is nil, the key stays as it is
 
-	// also must hold besides, and then is done too.
+	// also are further conditions of the transaction, then are its further operations.
 	also []clientv3.Cmp
 	then []clientv3.Op
 }
 
 // replace replaces the value of a cell by the result of decide, in a transaction that
-// changes nothing if the cell is no longer as decide has seen it. Then it calls decide
-// again. If decide leaves the cell as it is, or returns an error, that counts only after
-// the cell was read in this call: the remembered value may be old. replace reports
-// whether it has changed the cell; it has not if decide did not want it, and if the cell
-// is as decide has seen it and one of the other conditions does not hold.
+// changes nothing if the cell has changed since decide saw it; then replace calls decide
+// again. If decide leaves the cell as it is, or returns an error, that counts only if the
+// cell was read in this call: the remembered value may be old. replace reports whether it
+// has changed the cell. It has not if decide did not want that, and if the cell is
+// unchanged but one of the other conditions does not hold.
 func (c *cell) replace(ctx context.Context, decide func(now version) (change, error)) (changed bool, err error) {
 	var now version
 	fresh := false
@@ -107,8 +107,9 @@ func (c *cell) replace(ctx context.Context, decide func(now version) (change, er
 		if err := c.store.pause(ctx, try); err != nil {
 			return false, err
 		}
-		// Others have changed the key during the pause. A question writes nothing, while a
-		// transaction that changes nothing goes through the log of the cluster too.
+		// Other processes have changed the key during the pause. A read writes nothing,
+		// while a transaction that changes nothing still goes through the log of the
+		// cluster.
 		if now, err = c.read(ctx); err != nil {
 			return false, err
 		}
@@ -116,7 +117,8 @@ func (c *cell) replace(ctx context.Context, decide func(now version) (change, er
 	}
 }
 
-// swap writes a value where the cell is as it was read, and returns the cell as it is.
+// swap writes a value if the cell is still as it was read before, and returns the cell as
+// it is now.
 func (c *cell) swap(ctx context.Context, before version, text string, wanted change) (now version, changed bool, err error) {
 	answer, err := c.store.transact(ctx,
 		append(before.holds(c.key), wanted.also...),
@@ -137,7 +139,7 @@ func (c *cell) swap(ctx context.Context, before version, text string, wanted cha
 	return now, answer.Succeeded, nil
 }
 
-// read reads the cell.
+// read returns the cell as it is now.
 func (c *cell) read(ctx context.Context) (version, error) {
 	answer, err := c.store.transact(ctx, nil, []clientv3.Op{clientv3.OpGet(c.key)}, nil)
 	if err != nil {
@@ -148,8 +150,8 @@ func (c *cell) read(ctx context.Context) (version, error) {
 	return now, nil
 }
 
-// transact sends one transaction. It asks for a leader, so that a member that has lost
-// the others reports that at once. After an error it may have happened.
+// transact sends one transaction. It requires a leader, so that a member that has lost the
+// other members reports that at once. After an error the transaction may have happened.
 func (s *store) transact(ctx context.Context, hold []clientv3.Cmp, then, otherwise []clientv3.Op) (*clientv3.TxnResponse, error) {
 	var before mark
 	var answer *clientv3.TxnResponse
@@ -165,12 +167,12 @@ func (s *store) transact(ctx context.Context, hold []clientv3.Cmp, then, otherwi
 	return answer, nil
 }
 
-// firstPause doubles with each try, at most ten times.
+// firstPause is the limit of the first pause. It doubles with each try, at most ten times.
 const firstPause = 2 * time.Millisecond
 
-// pause waits for a random time, of which the longest doubles with each try up to two
-// seconds: others change the same key, and of hundreds of them only few may try at once,
-// since one succeeds at a time.
+// pause waits for a random time, whose limit doubles with each try up to two seconds. If
+// hundreds of processes change the same key, only few may try at once, since one succeeds
+// at a time.
 func (s *store) pause(ctx context.Context, try int) error {
 	if try == 0 {
 		return ctx.Err()

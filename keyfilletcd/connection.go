@@ -8,17 +8,17 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// connection is the part of a client of etcd that the states use. The simulator
-// implements it by a simulated cluster.
+// connection is the part of a client of etcd that this package uses. The simulator
+// implements it with a simulated cluster.
 type connection struct {
 	kv      clientv3.KV
 	grants  clientv3.Lease           // makes leases
-	renews  etcdserverpb.LeaseClient // renews them
-	reached func(error) error        // returns why no server is connected, for an error of a time that is over
+	renews  etcdserverpb.LeaseClient // renews the leases
+	reached func(error) error        // returns why no server is connected, for the error of a request that took too long
 	close   func() error
 }
 
-// connect makes a client of one member, on a link.
+// connect makes a client of one member. It notes the client's connection in l.
 func connect(c clientv3.Config, l *link) (*connection, error) {
 	c.DialOptions = append(slices.Clip(c.DialOptions), l.option())
 	client, err := clientv3.New(c)
@@ -34,7 +34,7 @@ func connect(c clientv3.Config, l *link) (*connection, error) {
 	}, nil
 }
 
-// chance is the random numbers of the process.
+// chance returns the random numbers of the process.
 type chance struct{}
 
 func (chance) Uint64() uint64 { return rand.Uint64() }

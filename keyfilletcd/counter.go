@@ -12,13 +12,13 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// counted is the value of a state that counts.
+// counted is the stored value of a state that counts.
 type counted struct {
-	Kind        string `json:"kind"` // of the source
+	Kind        string `json:"kind"` // the kind of the source
 	Parameters  string `json:"parameters,omitempty"`
-	Base        int64  `json:"base"`             // the lowest integer that is not reserved, less what counts have counted
-	Counts      string `json:"counts,omitempty"` // the names of these, with spaces between them
-	Incarnation string `json:"incarnation"`      // another text for each state that was made
+	Base        int64  `json:"base"`             // the lowest integer that is not reserved, less the integers that the counts have reserved
+	Counts      string `json:"counts,omitempty"` // the names of the counts (see numbers), with spaces between them
+	Incarnation string `json:"incarnation"`      // a text that differs each time the state is created
 }
 
 // counter is a state that counts, for one kind of source.
@@ -26,16 +26,16 @@ type counter struct {
 	*cell
 	state keysource.State
 	kind  string
-	max   int64 // the greatest integer that is reserved
+	max   int64 // the greatest integer that may be reserved
 }
 
 func (s *store) counter(st keysource.State, kind string) *counter {
-	// The next integer has to be one.
+	// The integer after the greatest one has to be an int64 too.
 	return &counter{cell: s.cell("states", st.Name), state: st, kind: kind, max: min(st.Max, math.MaxInt64-1)}
 }
 
-// count replaces the state by the result of decide, see [cell.replace]. A missing state
-// is made first.
+// count replaces the state's value by the result of decide, see [cell.replace]. A missing
+// state is created first.
 func (c *counter) count(ctx context.Context, decide func(now counted) (counted, change, error)) (changed bool, err error) {
 	for {
 		missing := false
@@ -62,8 +62,8 @@ func (c *counter) count(ctx context.Context, decide func(now counted) (counted, 
 	}
 }
 
-// make makes the state, unless another process does. It returns the answers to questions
-// that are asked in the same transaction.
+// make creates the state, unless another process has. It returns the results of read
+// operations in the same transaction.
 func (c *counter) make(ctx context.Context, questions ...clientv3.Op) ([]*etcdserverpb.ResponseOp, error) {
 	first, err := c.state.First(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *counter) make(ctx context.Context, questions ...clientv3.Op) ([]*etcdse
 	return answer.Responses, nil
 }
 
-// parse returns the value of a state that may be used.
+// parse returns the value of a state, or an error if the state must not be used.
 func (c *counter) parse(v version) (now counted, err error) {
 	if json.Unmarshal([]byte(v.value), &now) != nil || now.Base < 1 {
 		return counted{}, stateError(c.state.Name, errValue)
@@ -98,7 +98,7 @@ func (c *counter) parse(v version) (now counted, err error) {
 	return now, nil
 }
 
-// advance makes the state stand at to or above.
+// advance raises the state, so that its next integer is to or greater.
 func (c *counter) advance(ctx context.Context, to int64) error {
 	_, err := c.count(ctx, func(now counted) (counted, change, error) {
 		now.Base = max(now.Base, to)
@@ -107,7 +107,7 @@ func (c *counter) advance(ctx context.Context, to int64) error {
 	return err
 }
 
-// isThere is the condition that a state was not made again since it was read.
+// isThere returns the condition that a state was not created again since it was read.
 func isThere(key string, v version) clientv3.Cmp {
 	return clientv3.Compare(clientv3.CreateRevision(key), "=", v.created)
 }

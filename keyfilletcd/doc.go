@@ -12,29 +12,28 @@
 //	tables:
 //	  orders: {column: id, source: {kind: sequence, store: central, ensure_schema: true}}
 //
-// It is the store to take where rows are sharded, or where an application has several
-// databases: etcd answers only when a majority of its members has the answer on disk, so
-// that no failover loses a number.
+// Use this store if rows are sharded, or if an application has several databases: etcd
+// answers only when a majority of its members has the answer on disk, so that no failover
+// loses a number.
 //
 // # What is promised
 //
-// Each change is one transaction of etcd. A sequence reserves by writing keys whose
-// number of writes etcd counts, and reads their sum in the same transaction, so that
-// hundreds of processes reserve at once and each gets the integers after the others'.
-// Every other change compares the key that it changes with the value and the revision
-// that were read, and reads again what another process has changed in between. A new
-// series, or worker's number, changes the key of the state: a process that finds it
-// changed writes a key that says that it waits, and the next process that makes a series
-// makes one for each waiting process, in one transaction. The kind and the parameters of
-// a state are in its value, which all of these compare. A transaction whose answer was
-// lost may have happened: its integers are never handed out, which is a gap, and no
-// transaction repeats an earlier one, whether this package or the client of etcd sends it
-// again.
+// Each change is one transaction of etcd. A sequence reserves by writing keys whose number
+// of writes etcd counts, and reads their sum in the same transaction, so that hundreds of
+// processes reserve at once and each gets the integers after the others'. Every other
+// change compares the key that it changes with the value and the revision that were read,
+// and reads again what another process has changed in between. A new series, or worker's
+// number, changes the key of the state: a process that finds it changed writes a key that
+// says that it waits, and the next process that makes a series makes one for each waiting
+// process, in one transaction. The kind and the parameters of a state are in its value,
+// which all of these compare. A transaction whose answer was lost may have happened: its
+// integers are never handed out, which is a gap, and no transaction repeats an earlier one,
+// whether this package or the client of etcd sends it again.
 //
 // A lease is a lease of etcd, by the clock of its leader. The owner of a series is in the
-// series' own key, too, with a count of its owners, and every reservation compares both:
-// a process that was stopped for longer than its lease finds another owner there, or goes
-// on where it stopped if no process has taken the series.
+// series' own key, too, with a count of its owners, and every reservation compares both: a
+// process that was stopped for longer than its lease finds another owner there, or goes on
+// where it stopped if no process has taken the series.
 //
 // # What is stored
 //
@@ -49,25 +48,25 @@
 //	keyfill/marks/flakes (workers)/7     the time that worker 7 has reserved
 //	keyfill/columns/orders.id            the state that fills a column
 //
-// The next integer is the base and, for a sequence, the versions of its counts, each times the
-// name of the count. The value of a count is where the sequence stood at the last write of
-// it, or lower. To raise a state, raise its base.
+// The next integer is the base and, for a sequence, the versions of its counts, each times
+// the name of the count. The value of a count is where the sequence stood at the last write
+// of it, or lower. To raise a state, raise its base.
 //
-// A store asks one of the members, drawn by chance, until that leaves a question without an
-// answer, and then the next one.
+// A store sends its requests to one member, chosen at random, until that member does not
+// answer, and then to the next one.
 //
 // A user of etcd with roles needs the right to read and to write under that prefix.
 //
 // # When the store goes back
 //
-// A cluster that was restored from a snapshot stands lower than it did. A process notices
-// that by the revision of etcd, which otherwise only grows, by the id of the cluster, and
-// by the state itself: its source then compares the state with the keys in the table, and
-// on_store_rollback of the policy decides what happens. Integers that another process had
-// reserved since the snapshot are not found: raise the states after a restore, before
-// programs start. A copy that etcdctl make-mirror has made lacks the versions of keys. A
-// sequence that stands below the value of one of its counts is an error, and so is one
-// that lacks a count.
+// The states of a cluster that was restored from a snapshot are lower than they were. A
+// process notices that by the revision of etcd, which otherwise only grows, by the id of
+// the cluster, and by the state itself: its source then compares the state with the keys in
+// the table, and on_store_rollback of the policy decides what happens. Integers that
+// another process had reserved since the snapshot are not found: raise the states after a
+// restore, before programs start. A copy that etcdctl make-mirror has made lacks the
+// versions of keys. A sequence that stands below the value of one of its counts is an
+// error, and so is one that lacks a count.
 //
 // # Versions
 //

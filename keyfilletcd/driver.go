@@ -23,7 +23,7 @@ import (
 // Name is the name by which this package registers [Driver] with database/sql.
 const Name = "etcd"
 
-// DefaultPrefix begins all keys in etcd where the policy has no prefix.
+// DefaultPrefix begins all keys in etcd if the policy names no prefix.
 const DefaultPrefix = "keyfill/"
 
 // connecting is how often a member that cannot be reached is tried again: gRPC would wait
@@ -40,7 +40,7 @@ type Driver struct{}
 
 var _ keysource.EndpointsDriver = Driver{}
 
-// errSQL is returned where a program opens a database/sql database with the driver.
+// errSQL is returned if a program opens a database/sql database with the driver.
 var errSQL = anchor.Last("driver", "keyfilletcd: etcd is no database of SQL: name the driver under stores: of the policy")
 
 // Errors about the fields of a store.
@@ -54,10 +54,10 @@ var (
 // Open returns an error: etcd knows no SQL.
 func (Driver) Open(string) (driver.Conn, error) { return nil, errSQL }
 
-// OpenStore opens a store by a text: the addresses of the servers, with commas between
-// them, such as "etcd-1:2379,etcd-2:2379", or with https:// before each for TLS with the
-// authorities of the system. After the last one may follow "/" and a prefix for all keys.
-// OpenStore does no I/O.
+// OpenStore opens the store that dsn names: the addresses of the servers, with commas
+// between them, such as "etcd-1:2379,etcd-2:2379". https:// before each of them means TLS
+// with the system's certificate authorities. "/" and a prefix for all keys may follow the
+// last one. OpenStore does no I/O.
 func (d Driver) OpenStore(dsn string) (keysource.Store, error) {
 	e := keysource.Endpoints{}
 	scheme := ""
@@ -70,14 +70,14 @@ func (d Driver) OpenStore(dsn string) (keysource.Store, error) {
 }
 
 // OpenEndpoints opens the store that the fields of the policy name. It reads the files of
-// TLS, which are read again for each connection, and asks no server.
+// TLS, which are read again for each connection. It sends nothing to a server.
 func (Driver) OpenEndpoints(e keysource.Endpoints) (keysource.Store, error) {
 	c := clientv3.Config{
 		Username: e.User, Password: e.Password,
-		// A member that stops answering is found out within 13 seconds, which is the
-		// least that gRPC and etcd let a client ask.
+		// A member that stops answering is noticed within 13 seconds, which is the least
+		// that gRPC and etcd let a client ask for.
 		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
-		DialTimeout: 5 * time.Second, // of the question for a token
+		DialTimeout: 5 * time.Second, // the limit for the request for a token
 		Logger:      zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(connecting)},
 	}
@@ -89,7 +89,7 @@ func (Driver) OpenEndpoints(e keysource.Endpoints) (keysource.Store, error) {
 		return nil, err
 	}
 	if e.TLS != nil && e.TLS.ServerName != "" {
-		// The client takes the host of each address otherwise.
+		// Otherwise the client takes the name of the server from each address.
 		c.DialOptions = append(c.DialOptions, grpc.WithAuthority(e.TLS.ServerName))
 	}
 	if c.Endpoints, err = addresses(e.Addresses, c.TLS != nil); err != nil {
@@ -102,7 +102,7 @@ func (Driver) OpenEndpoints(e keysource.Endpoints) (keysource.Store, error) {
 	return newStore(c, prefix), nil
 }
 
-// tlsOf returns how connections are secured; nil: they are not.
+// tlsOf returns the TLS configuration of connections, nil if they are not secured.
 func tlsOf(e keysource.Endpoints) (*tls.Config, error) {
 	secured := false
 	for _, address := range e.Addresses {
@@ -126,8 +126,8 @@ func tlsOf(e keysource.Endpoints) (*tls.Config, error) {
 	return config, nil
 }
 
-// addresses returns the servers as the client takes them. It looks at the scheme of the
-// first one alone, so all of them get the same.
+// addresses returns the servers in the form that the client expects. The client looks only
+// at the scheme of the first one, so all of them get the same scheme.
 func addresses(given []string, secured bool) ([]string, error) {
 	scheme := "http://"
 	if secured {

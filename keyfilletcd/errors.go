@@ -34,7 +34,7 @@ var (
 	errSpace = anchor.New("read-only", "etcd takes no changes, since its space is used up: make room by compacting and defragmenting it, and disarm the alarm")
 )
 
-// Errors after which the store is asked again.
+// Errors after which a request is sent to the store again.
 var (
 	errLeaseGone = anchor.New("store-down", "the lease has run out in etcd")
 	errClosed    = anchor.New("closed", "the store in etcd is closed")
@@ -46,13 +46,13 @@ var (
 	errPreface   = anchor.New("store-down", "a server of etcd ends each connection before its first answer: write tls: or https:// where it speaks TLS, else look at its log")
 )
 
-// stateError returns the error of a state that cannot be used as it is.
+// stateError returns the error for a state that cannot be used as it is.
 func stateError(name string, cause error) error {
 	return fmt.Errorf("state %q: %w: %w", name, keysource.ErrStoreState, cause)
 }
 
-// meaning returns the meaning of a client's error, in words of etcd's own at most. The
-// error of a context stays one.
+// meaning returns this package's error for an error of the client. It contains no words but
+// etcd's own. The error of a context is returned unchanged.
 func meaning(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -74,7 +74,7 @@ func meaning(err error) error {
 	}
 }
 
-// ofEtcd returns the meaning of an answer of etcd's.
+// ofEtcd returns this package's error for an error that etcd has answered with.
 func ofEtcd(err rpctypes.EtcdError) error {
 	final := func(cause error) error {
 		return fmt.Errorf("%w: %w: %w", keysource.ErrStoreState, keysource.ErrStoreRefused, cause)

@@ -10,13 +10,14 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// lease is the lease of one owner. Its time is counted in whole seconds, and may be longer
-// than was asked for: etcd has a least time, and begins anew after an election.
+// lease is the lease of one owner in etcd. etcd counts its time in whole seconds, and it
+// may be longer than was asked for: etcd has a minimum, and starts the time again after an
+// election.
 type lease struct {
 	store *store
 	time  time.Duration
 
-	mu sync.Mutex // guards id; never held while etcd is asked
+	mu sync.Mutex // guards id; not held during a request to etcd
 	id clientv3.LeaseID
 }
 
@@ -60,8 +61,8 @@ func (l *lease) drop(id clientv3.LeaseID) {
 	}
 }
 
-// keepAlive renews a lease once, and reports whether it was still there. The method of
-// clientv3 asks again without a pause while no server can be reached.
+// keepAlive renews a lease once, and reports whether the lease was still there. It replaces
+// the method of clientv3, which tries again without a pause while no server can be reached.
 func keepAlive(ctx context.Context, client etcdserverpb.LeaseClient, id clientv3.LeaseID) (lasts bool, err error) {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
@@ -70,7 +71,7 @@ func keepAlive(ctx context.Context, client etcdserverpb.LeaseClient, id clientv3
 		return false, err
 	}
 	if err := stream.Send(&etcdserverpb.LeaseKeepAliveRequest{ID: int64(id)}); err != nil {
-		_, err = stream.Recv() // which names the cause
+		_, err = stream.Recv() // returns why Send failed
 		return false, err
 	}
 	answer, err := stream.Recv()
@@ -80,6 +81,6 @@ func keepAlive(ctx context.Context, client etcdserverpb.LeaseClient, id clientv3
 	return answer.TTL > 0, nil
 }
 
-// isLost reports whether a transaction has failed since its lease has run out. It has
-// changed nothing then.
+// isLost reports whether a transaction has failed because its lease has run out. Such a
+// transaction has changed nothing.
 func isLost(err error) bool { return errors.Is(err, errLeaseGone) }

@@ -9,21 +9,22 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// marked is the value of a worker's mark.
+// marked is the stored value of a worker's mark: the time up to which the worker may make
+// keys.
 type marked struct {
 	Parameters string `json:"parameters,omitempty"`
 	Until      int64  `json:"until"` // the end of the time that is reserved, in milliseconds since 1970
-	Owner      string `json:"owner"` // the process that raised it last; for people who look
+	Owner      string `json:"owner"` // the process that raised the mark last, for operators
 }
 
-// marker is the mark of one worker.
+// marker raises the mark of one worker: the time up to which the worker may make keys.
 type marker struct {
 	*cell
 	state keysource.State
 	owner string
 }
 
-// Mark raises the mark by one transaction.
+// Mark raises the mark in one transaction.
 func (m *marker) Mark(ctx context.Context, until int64) (before int64, err error) {
 	_, err = m.replace(ctx, func(v version) (change, error) {
 		var now marked
@@ -46,13 +47,14 @@ func (m *marker) Mark(ctx context.Context, until int64) (before int64, err error
 	return before, nil
 }
 
-// bound is the value of a column: the state that fills it.
+// bound is the stored value of a column: the name of the state that numbers the column.
 type bound struct {
 	State      string `json:"state"`
 	Parameters string `json:"parameters,omitempty"`
 }
 
-// Bind notes which state fills a column, in the transaction that looks for another one.
+// Bind notes which state numbers a column, in a transaction that writes nothing if another
+// state does.
 func (s *store) Bind(ctx context.Context, st keysource.State, column string) error {
 	key, own := s.key("columns", column), bound{st.Name, st.Parameters}
 	text, err := json.Marshal(own)

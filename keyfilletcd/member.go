@@ -9,40 +9,42 @@ import (
 )
 
 const (
-	// leastSilence is how long a member is waited for, before another one is asked, that
-	// has not been slow. An election takes one to two seconds.
+	// leastSilence is how long a request waits for a member that was not slow, before
+	// another member is asked. An election takes one to two seconds.
 	leastSilence = time.Second
 
-	// mostSilence is how long any member is waited for.
+	// mostSilence is the longest time that a request waits for any member.
 	mostSilence = 8 * time.Second
 
-	// patienceLasts is how long the slowest recent question sets the wait for a member.
-	// Quick questions in between do not shorten it.
+	// patienceLasts is how long the slowest recent request sets the time that later ones
+	// wait for the member. Quick requests in between do not shorten it.
 	patienceLasts = time.Minute
 )
 
 // member is one server of the cluster.
 type member struct {
-	dialling *dialling // nil: there was none, or it has failed
+	dialling *dialling // nil if no attempt was made, or the last one has failed
 
-	// patience is how long it is waited for: 0 is leastSilence. It doubles with each
-	// silence, so that one that is slow is asked for long enough at some time.
+	// patience is how long a request waits for the member; zero means leastSilence. It
+	// doubles each time the member does not answer, so that a slow member gets enough time
+	// at last.
 	patience time.Duration
-	until    time.Time // when the patience ends
+	until    time.Time // when patience stops to count
 }
 
-// dialling is one attempt to make a client, which asks for a token where there is a user.
+// dialling is one attempt to make a client, which also gets a token if there is a user.
 type dialling struct {
 	link link
-	done chan struct{} // closed when it has ended
+	done chan struct{} // closed when the attempt has ended
 	conn *connection
 	err  error
 }
 
-// ask puts a question to the current member. After a silence, and an error that others
-// may not have, the next question goes to another member. A client of all members asks by
-// turns, and would ask a silent one for the 13 seconds that it takes to find it broken.
-// After an error the requested change may have happened.
+// ask sends a request to the current member. If the member does not answer, or returns an
+// error that other members may not have, the next request goes to another member. A client
+// of all members would use them in turn, and would wait for a silent one for the 13 seconds
+// that it takes to find the connection broken. After an error the requested change may have
+// happened.
 func (s *store) ask(ctx context.Context, question func(context.Context, *connection) error) error {
 	s.mu.Lock()
 	if s.closed {
@@ -89,8 +91,8 @@ func (s *store) ask(ctx context.Context, question func(context.Context, *connect
 	return err
 }
 
-// silence returns an error of a question whose caller may still have time, and another
-// member to ask, when the time of this one is over.
+// silence returns the error of a request. If the time for this member is over, but the
+// caller still has time and there is another member, it is an error that is errSilent.
 func (s *store) silence(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil || len(s.members) < 2:
@@ -103,7 +105,7 @@ func (s *store) silence(ctx context.Context, err error) error {
 	return err
 }
 
-// silence is errSilent where it is known why a member does not answer.
+// silence is errSilent with the reason why a member does not answer.
 type silence struct{ error }
 
 func (silence) Is(target error) bool { return target == errSilent }
@@ -115,9 +117,9 @@ func isUnreached(err error) bool {
 	return errors.Is(err, errReach) || errors.Is(err, errHandshake) || errors.Is(err, errShake) || errors.Is(err, errPreface)
 }
 
-// persist asks other members if one does not answer, while there is time, and each of
-// them once if they cannot be reached. Sources repeat the questions that they need for
-// keys; persist is for questions that no source repeats, and repeating them does no harm.
+// persist calls ask again while there is time if a member does not answer, and once for
+// each member if they cannot be reached. It is for requests that do no harm if they are
+// repeated, and that no source repeats: sources repeat only requests for keys.
 func (s *store) persist(ctx context.Context, ask func() error) error {
 	for unreached := 1; ; {
 		err := ask()
@@ -133,8 +135,8 @@ func (s *store) persist(ctx context.Context, ask func() error) error {
 	}
 }
 
-// dial is the goroutine of one attempt. After an attempt that failed the next caller
-// begins one with another member.
+// dial makes one attempt to connect, in its own goroutine. If it fails, the next caller
+// begins an attempt with another member.
 func (s *store) dial(place int, d *dialling) {
 	defer close(d.done)
 	config := s.config
@@ -151,12 +153,12 @@ func (s *store) dial(place int, d *dialling) {
 	case err != nil:
 		s.leave(place)
 	case closed:
-		_ = conn.close() // its context has ended
+		_ = conn.close() // it fails only because its context has ended
 		d.conn, d.err = nil, errClosed
 	}
 }
 
-// leave makes another member the one that is asked, if it is this one.
+// leave makes the next member the current one, if the given one still is.
 func (s *store) leave(place int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +167,7 @@ func (s *store) leave(place int) {
 	}
 }
 
-// silent notes for how long a member has not answered, and leaves it.
+// silent notes how long a request has waited for a member in vain, and leaves the member.
 func (s *store) silent(place int, waited time.Duration) {
 	s.leave(place)
 	s.mu.Lock()
@@ -174,14 +176,14 @@ func (s *store) silent(place int, waited time.Duration) {
 	m.need(max(2*waited, m.limit()))
 }
 
-// answered notes in which time a member has answered.
+// answered notes how long a member took to answer.
 func (s *store) answered(place int, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.members[place].need(2 * took)
 }
 
-// limit is how long the member is waited for.
+// limit returns how long a request waits for the member.
 func (m *member) limit() time.Duration {
 	if time.Now().After(m.until) {
 		return leastSilence
@@ -189,7 +191,7 @@ func (m *member) limit() time.Duration {
 	return max(m.patience, leastSilence)
 }
 
-// need makes the member be waited for at least that long, for the next while.
+// need makes requests wait for the member at least that long, until patienceLasts is over.
 func (m *member) need(patience time.Duration) {
 	if patience >= m.limit() {
 		m.patience = min(patience, mostSilence)

@@ -13,26 +13,29 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// A new series moves the state and writes the key of the series, in one transaction. Two would
-// let etcd count the series, as it counts the blocks of a sequence, but the key of a series is
-// named by its first integer, which is known only after the first of the two. A process that is
-// killed between them would lose a series, and there are few where they are workers' numbers.
+// A new series (a range of integers that one process owns) is made in one transaction: it
+// moves the state past the series, and writes the key of the series. With two transactions,
+// etcd could count the series, as it counts the blocks of a sequence. But the key of a
+// series is named by its first integer, which would be known only after the first
+// transaction: a process that is killed between the two would lose a series, and there are
+// few where they are workers' numbers.
 //
-// So one process at a time can move the state. A process that finds it moved by another
-// one writes a key that says that it waits. The next process to move the state also
+// So one process at a time can move the state. A process that finds that another one has
+// moved it writes a key that says that it waits. The next process to move the state also
 // writes a series for each waiting process. Hundreds of processes that begin at once then
 // need a few rounds, and not a round each.
 
-// mostServed limits for how many other owners one transaction writes series. Each takes three
-// operations, and etcd takes 128 in a transaction unless its settings say otherwise.
+// mostServed is for how many other owners one transaction writes series at most. Each owner
+// takes three operations, and etcd accepts 128 in a transaction unless its settings say
+// otherwise.
 const mostServed = 32
 
 // waits is the value of the key of an owner that waits for a new series. etcd removes the key
 // with the owner's lease.
 type waits struct {
 	Owner string `json:"owner"`
-	Seen  int64  `json:"seen"` // the least first integer that the owner takes
-	Size  int64  `json:"size"` // of its series
+	Seen  int64  `json:"seen"` // the series may begin here or above
+	Size  int64  `json:"size"` // the size of the series
 }
 
 // waiting is an owner that waits.
@@ -43,15 +46,15 @@ type waiting struct {
 	lease clientv3.LeaseID
 }
 
-// waiters begins the keys of the owners that wait.
+// waiters returns the prefix of the keys of all owners that wait.
 func (s *series) waiters() string { return s.store.key("waiting", s.counter.state.Name) + "/" }
 
-// waiter is the key by which this owner waits.
+// waiter returns the key that says that this owner waits.
 func (s *series) waiter() string {
 	return s.store.key("waiting", s.counter.state.Name, s.owner.Owner)
 }
 
-// queue returns the other owners that wait, in the order in which they began to.
+// queue returns the other owners that wait, in the order in which they began to wait.
 func (s *series) queue(all []*mvccpb.KeyValue) (others []waiting) {
 	for _, kv := range all {
 		one := waiting{key: string(kv.Key), since: kv.ModRevision, lease: clientv3.LeaseID(kv.Lease)}
@@ -63,7 +66,8 @@ func (s *series) queue(all []*mvccpb.KeyValue) (others []waiting) {
 	return others
 }
 
-// wait writes that this owner waits, and returns all keys of the state as of then.
+// wait writes the key that says that this owner waits, and returns all keys of the state,
+// read in the same transaction.
 func (s *series) wait(ctx context.Context, seen int64, id clientv3.LeaseID) (view, error) {
 	text, err := json.Marshal(waits{s.owner.Owner, seen, s.owner.Size})
 	if err != nil {
@@ -72,16 +76,18 @@ func (s *series) wait(ctx context.Context, seen int64, id clientv3.LeaseID) (vie
 	return s.look(ctx, clientv3.OpPut(s.waiter(), string(text), clientv3.WithLease(id)))
 }
 
-// noneFrom is the condition that no series has an integer that is first or greater. All
-// series of a state have the same size, so one that does begins less than that below.
+// noneFrom returns the condition that no series contains first or a greater integer. All
+// series of a state have the same size, so such a series begins less than that size below
+// first.
 func (s *series) noneFrom(first int64) clientv3.Cmp {
 	end := clientv3.GetPrefixRangeEnd(s.store.key("series", s.counter.state.Name) + "/")
 	return absent(s.rowKey(max(first-s.owner.Size, 0) + 1)).WithRange(end)
 }
 
-// Open makes a new series, by a transaction that compares the state. The transaction also makes
-// the series of owners that wait. If another process has moved the state, Open waits until its
-// series was made by another process, or makes it in its next attempt.
+// Open makes a new series, in a transaction that compares the state. The transaction also
+// makes the series of owners that wait. If another process has moved the state, Open waits
+// until that or a third process has made its series, or makes the series in its next
+// attempt.
 func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error) {
 	var v view
 	fresh := false // v was read in this call
@@ -89,8 +95,8 @@ func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error)
 		v.state = *known
 	}
 	var id clientv3.LeaseID
-	from := int64(math.MaxInt64) // where the state stood at first: a series that is made for this owner begins there or later
-	waits := false               // others know that this owner waits
+	from := int64(math.MaxInt64) // the state's next integer at first: a series that is made for this owner begins there or above
+	waits := false               // the key that says that this owner waits was written
 	for try := 0; ; {
 		if v.state.revision == 0 {
 			if _, err := s.counter.make(ctx); err != nil {
@@ -138,7 +144,7 @@ func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error)
 				v, err = s.look(ctx)
 			}
 		}
-		if isLost(err) { // the lease of this owner, or of one that has waited
+		if isLost(err) { // the lease has run out: of this owner, or of one that waits
 			id, waits = 0, false
 			v, err = s.look(ctx)
 		}
@@ -147,7 +153,7 @@ func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error)
 		}
 		fresh = true
 		if own := s.own(slices.DeleteFunc(v.rows, func(one found) bool { return one.First < from || one.row.Next > one.First })); own.First > 0 {
-			if first && waits { // it was made for an attempt before, that was given up
+			if first && waits { // the series was made for an earlier attempt, which was given up
 				_, err = s.store.transact(ctx, nil, []clientv3.Op{clientv3.OpDelete(s.waiter())}, nil)
 			}
 			return own, err
@@ -156,8 +162,8 @@ func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error)
 }
 
 // plan returns the new series, the new value of the state, and the further conditions and
-// writes of the transaction. If the state stands below seen, the value is empty and the
-// series holds where the state stands.
+// operations of the transaction. If the next integer of the state is below seen, the value
+// is empty, and the series holds that integer.
 func (s *series) plan(v view, seen int64, id clientv3.LeaseID) (made keysource.Series, text string, wanted change, err error) {
 	state, err := s.counter.parse(v.state)
 	if err != nil {

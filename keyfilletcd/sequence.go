@@ -16,44 +16,45 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// numbers is the state of a sequence. Processes that reserve at the same time do not wait for
-// each other, since none of them writes the state's key: each key below counts is called as
-// many integers as one write of it reserves, and etcd counts the writes, which is a key's
-// version. The next integer is the state's base and the sum of what all counts have reserved.
+// numbers is the state of a sequence. Processes that reserve at the same time do not wait
+// for each other, since none of them writes the state's key. Instead each writes keys below
+// counts: such a key (a count) has as its name how many integers one write of it reserves,
+// and etcd counts the writes, as the key's version. The next integer is the state's base
+// plus what all counts have reserved.
 //
-// A reservation of 1,320 integers writes the keys 1000, 300 and 20, and then reads the
-// state and all counts, in one transaction. Its condition that the state is as it was
-// read keeps a program with another kind or other parameters from reserving. The state
-// names its counts, so that a deleted count is noticed: the process that writes a count
-// first changes the state.
+// A reservation of 1,320 integers writes the counts 1000, 300 and 20, and then reads the
+// state and all counts, in one transaction. Its condition that the state is as it was read
+// keeps a program with another kind or other parameters from reserving. The state holds the
+// names of its counts, so that a deleted count is noticed: the process that writes a count
+// for the first time changes the state.
 type numbers struct {
 	*counter
-	counts string // begins the keys of the counts
+	counts string // the prefix of the keys of the counts
 
-	// last is where the sequence stood at the last answer; nil: nothing is known.
+	// last is the sequence as it was in the last answer; nil if nothing is known.
 	last atomic.Pointer[standing]
 }
 
-// standing is where a sequence stood when it was read.
+// standing is a sequence as it was when it was read.
 type standing struct {
 	counted        // the state
-	text    string // the value of its key
+	text    string // the value of the state's key
 
 	next int64 // the lowest integer that is not reserved
-	over bool  // it is greater than that, which is the greatest integer
+	over bool  // the lowest integer that is not reserved is above next, which is the greatest int64
 
-	// least is the greatest value of the counts: a reservation stores there the integer
-	// at which the sequence stood, or a lower one. It is more than next only if the store
+	// least is the greatest value of a count's key: a reservation stores there the next
+	// integer of the sequence, or a lower one. least is more than next only if the store
 	// has gone back, or if keys were copied without their versions.
 	least int64
 }
 
-// look are the questions whose answers standing takes.
+// look returns the read operations whose results standing needs.
 func (n *numbers) look() []clientv3.Op {
 	return []clientv3.Op{clientv3.OpGet(n.key), clientv3.OpGet(n.counts, clientv3.WithPrefix())}
 }
 
-// standing returns where the sequence stands, by the answers to look; nil: there is no state.
+// standing returns the sequence by the results of look; nil if there is no state.
 func (n *numbers) standing(answers []*etcdserverpb.ResponseOp) (*standing, error) {
 	n.last.Store(nil)
 	state := versionOf(answers[0].GetResponseRange())
@@ -90,7 +91,8 @@ func (n *numbers) standing(answers []*etcdserverpb.ResponseOp) (*standing, error
 	return now, nil
 }
 
-// plus returns base + each × times, or the greatest integer, and that the sum is over that.
+// plus returns base + each × times. If the sum is greater than any int64, it returns the
+// greatest int64, and true.
 func plus(base, each, times int64) (sum int64, over bool) {
 	high, low := bits.Mul64(uint64(each), uint64(times))
 	if high > 0 || low > uint64(math.MaxInt64-base) {
@@ -110,7 +112,7 @@ func digits(n int64) (all []int64) {
 	return all
 }
 
-// read asks where the sequence stands, and makes the state where there is none.
+// read reads the sequence, and creates the state if there is none.
 func (n *numbers) read(ctx context.Context) (*standing, error) {
 	answer, err := n.store.transact(ctx, nil, n.look(), nil)
 	if err != nil {
@@ -126,14 +128,15 @@ func (n *numbers) read(ctx context.Context) (*standing, error) {
 	return now, err
 }
 
-// holds is the condition that the state is as it was read. Where it stands is not in it.
+// holds returns the condition that the state's key is as it was read. The counts are not in
+// it.
 func (n *numbers) holds(now *standing) clientv3.Cmp {
 	return clientv3.Compare(clientv3.Value(n.key), "=", now.text)
 }
 
-// add reserves count integers, if the state is as it was read, and returns where the sequence
-// stands after that, and the first integer that was reserved. Where the state is another one
-// it returns that, and that nothing was reserved.
+// add reserves count integers if the state is as it was read. It returns the sequence after
+// that, and the first integer that was reserved. If the state has changed, it returns the
+// sequence as it is, and added is false.
 func (n *numbers) add(ctx context.Context, now *standing, count int64) (then *standing, first int64, added bool, err error) {
 	hold := []clientv3.Cmp{n.holds(now)}
 	var writes []clientv3.Op
@@ -166,15 +169,15 @@ func (n *numbers) add(ctx context.Context, now *standing, count int64) (then *st
 	switch {
 	case err != nil:
 		return nil, 0, false, err
-	case then.over: // so that the reserved integers are not known
+	case then.over: // above the greatest int64, so the reserved integers are not known
 		return then, then.next, true, nil
 	}
 	return then, then.next - count, true, nil
 }
 
-// open returns which integers from first on a caller may have that has seen others below
-// seen: all up to the greatest one of the state, or an error. If the state has gone back,
-// first is below seen, and there are none.
+// open returns the integers that a caller may use: from first up to the greatest one of the
+// state, or an error. seen is above all integers that the caller has seen. If first is
+// below it, the state has gone back, and open returns no integers.
 func (n *numbers) open(now *standing, first, seen int64) (keysource.Reservation, error) {
 	switch {
 	case first < seen:
@@ -186,10 +189,10 @@ func (n *numbers) open(now *standing, first, seen int64) (keysource.Reservation,
 	return keysource.Reservation{First: first, N: n.max - first + 1, Server: n.store.seen.server(now.Incarnation)}, nil
 }
 
-// Reserve reserves integers in one transaction. They follow all that were reserved
-// before. If nothing can be reserved by the remembered state, Reserve reads the state
-// before it returns that. If a store goes back at that moment, it can reserve integers
-// that are never handed out.
+// Reserve reserves the integers after all that were reserved before, in one transaction. If
+// nothing can be reserved by the remembered state, Reserve reads the state before it
+// returns that. If a store goes back at that moment, it can reserve integers that are never
+// used.
 func (n *numbers) Reserve(ctx context.Context, want, seen int64) (got keysource.Reservation, err error) {
 	if want < 1 {
 		return keysource.Reservation{}, keysource.ErrCount
@@ -223,8 +226,8 @@ func (n *numbers) Reserve(ctx context.Context, want, seen int64) (got keysource.
 	}
 }
 
-// Advance raises the base of the state. Reservations by others meanwhile raise it
-// further.
+// Advance raises the base of the state. Reservations by other processes meanwhile raise the
+// next integer further.
 func (n *numbers) Advance(ctx context.Context, to int64) error {
 	return n.store.persist(ctx, func() error { return n.raise(ctx, to) })
 }

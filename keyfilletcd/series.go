@@ -12,16 +12,16 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// row is the value of a series.
+// row is the stored value of a series.
 type row struct {
 	Last  int64  `json:"last"`
 	Next  int64  `json:"next"`  // the lowest integer that is not reserved
-	Owner string `json:"owner"` // "": it was given up
+	Owner string `json:"owner"` // empty if the series was given up
 	Epoch int64  `json:"epoch"` // counts the owners
 }
 
-// series are the series of one state, for one owner. The key of a series' lease is there
-// while the lease lasts, since etcd removes it with the lease.
+// series gives one owner access to the series of a state. The lease of a series has a key,
+// which etcd removes when the lease ends.
 type series struct {
 	store   *store
 	counter *counter
@@ -29,7 +29,7 @@ type series struct {
 	lease   lease
 
 	mu    sync.Mutex
-	cells map[int64]*cell // the rows that this owner has, by the first integer
+	cells map[int64]*cell // the keys of the series that this owner has, by the first integer
 }
 
 var _ keysource.SeriesStore = (*series)(nil)
@@ -41,8 +41,8 @@ func newSeries(s *store, st keysource.State, o keysource.SeriesOwner) *series {
 	}
 }
 
-// part returns the name of a series below the name of its state: its first integer, in as
-// many digits as any has, so that the keys are in the order of the integers.
+// part returns the name of a series below the name of its state: its first integer, with
+// leading zeros, so that the keys are in the order of the integers.
 func part(first int64) string { return fmt.Sprintf("%019d", first) }
 
 func (s *series) rowKey(first int64) string {
@@ -53,7 +53,7 @@ func (s *series) leaseKey(first int64) string {
 	return s.store.key("leases", s.counter.state.Name, part(first))
 }
 
-// row returns the cell of a series.
+// row returns the key of a series as a cell.
 func (s *series) row(first int64) *cell {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *series) forget(first int64) {
 	delete(s.cells, first)
 }
 
-// parse returns a series as its key stands.
+// parse decodes a series from its key.
 func (s *series) parse(first int64, v version) (one keysource.Series, of row, err error) {
 	if v.revision == 0 {
 		return keysource.Series{}, row{}, nil
@@ -83,7 +83,7 @@ func (s *series) parse(first int64, v version) (one keysource.Series, of row, er
 	return keysource.Series{First: first, Last: of.Last, Next: of.Next, Epoch: of.Epoch, Own: of.Owner == s.owner.Owner && of.Owner != ""}, of, nil
 }
 
-// found is a series as a question for all of them has found it.
+// found is a series, as it was read together with all others of its state.
 type found struct {
 	keysource.Series
 	row
@@ -94,19 +94,19 @@ type found struct {
 // view is all keys of a state, as one transaction has read them.
 type view struct {
 	state   version
-	rows    []found   // from the lowest series on
+	rows    []found   // in ascending order
 	waiting []waiting // other owners that wait for a new series
 }
 
-// all returns the series of the state, from the lowest on, after it has looked whether
-// the state may be used.
+// all returns the series of the state in ascending order. It returns an error if the state
+// must not be used.
 func (s *series) all(ctx context.Context) (state version, rows []found, err error) {
 	v, err := s.look(ctx)
 	return v.state, v.rows, err
 }
 
-// look reads all keys of the state, after it has written some in the same transaction. It returns
-// an error if the state may not be used.
+// look executes writes and then reads all keys of the state, in one transaction. It returns
+// an error if the state must not be used.
 func (s *series) look(ctx context.Context, writes ...clientv3.Op) (v view, err error) {
 	name := s.counter.state.Name
 	folder, leases := s.store.key("series", name)+"/", s.store.key("leases", name)+"/"
@@ -146,13 +146,13 @@ func (s *series) look(ctx context.Context, writes ...clientv3.Op) (v view, err e
 	return v, nil
 }
 
-// Own returns the lowest series of this owner.
+// Own returns the lowest series that this owner has.
 func (s *series) Own(ctx context.Context) (keysource.Series, error) {
 	_, rows, err := s.all(ctx)
 	return s.own(rows), err
 }
 
-// own returns the lowest of some series that is this owner's.
+// own returns the lowest of the given series that this owner has.
 func (s *series) own(rows []found) keysource.Series {
 	for _, one := range rows {
 		if one.Series.Own {
@@ -163,7 +163,7 @@ func (s *series) own(rows []found) keysource.Series {
 	return keysource.Series{}
 }
 
-// checked returns the state, which was found fit for use since it was made.
+// checked returns the state. One that is remembered was checked when it was read.
 func (s *series) checked(ctx context.Context) (version, error) {
 	if known := s.counter.known.Load(); known != nil && known.revision != 0 {
 		return *known, nil
@@ -179,8 +179,8 @@ func (s *series) checked(ctx context.Context) (version, error) {
 	return state, err
 }
 
-// Move reserves integers of a series and renews its lease, by one transaction that
-// compares the owner and where the series stands.
+// Move reserves integers of a series and renews its lease, in one transaction that compares
+// the owner and the next integer of the series.
 func (s *series) Move(ctx context.Context, one keysource.Series, to int64) (now keysource.Series, moved bool, err error) {
 	for {
 		state, err := s.checked(ctx)
@@ -214,7 +214,7 @@ func (s *series) Move(ctx context.Context, one keysource.Series, to int64) (now 
 			return keysource.Series{}, false, err
 		case moved:
 			now.Next = to
-		case wanted: // the state was made again
+		case wanted: // the state was deleted and created again
 			s.counter.known.Store(nil)
 			continue
 		case !now.Own:
@@ -224,14 +224,15 @@ func (s *series) Move(ctx context.Context, one keysource.Series, to int64) (now 
 	}
 }
 
-// hold makes a series this owner's until the lease ends.
+// hold returns the operation that makes a series this owner's until the lease ends.
 func (s *series) hold(first int64, id clientv3.LeaseID) clientv3.Op {
 	return clientv3.OpPut(s.leaseKey(first), s.owner.Owner, clientv3.WithLease(id))
 }
 
-// TakeOver makes the lowest series without a lease this owner's. Where others take that over
-// in between, it tries the rest in an order by chance: hundreds of processes that begin at
-// once, each of which wants a worker's number, would else meet at every one of them.
+// TakeOver makes the lowest series without a lease this owner's. If another process takes
+// that one first, it tries the others in random order: hundreds of processes that begin at
+// once, each of which wants a worker's number, would otherwise compete for each series in
+// turn.
 func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error) {
 	for try := 0; ; try++ {
 		state, rows, err := s.all(ctx)
@@ -263,7 +264,7 @@ func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error
 			taken, err := s.take(ctx, state, one, id)
 			if isLost(err) {
 				s.lease.drop(id)
-				break // it is renewed
+				break // the next try renews the lease
 			}
 			if err != nil || taken.First > 0 {
 				return taken, err
@@ -275,11 +276,12 @@ func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error
 	}
 }
 
-// take makes a series this owner's, unless another one was faster.
+// take makes a series this owner's, unless another owner was faster.
 func (s *series) take(ctx context.Context, state version, one found, id clientv3.LeaseID) (keysource.Series, error) {
 	wanted := change{
 		also: []clientv3.Cmp{absent(s.leaseKey(one.First)), isThere(s.counter.key, state)},
-		// An attempt to open a series that was given up may have left the key of one that waits.
+		// An earlier attempt to open a series may have left the key that says that this
+		// owner waits.
 		then: []clientv3.Op{s.hold(one.First, id), clientv3.OpDelete(s.waiter())},
 	}
 	of := one.row
@@ -349,7 +351,7 @@ func (s *series) giveUp(ctx context.Context, one keysource.Series, to int64) err
 	}
 }
 
-// Advance makes the next series begin at to or above.
+// Advance makes the next new series begin at to or above.
 func (s *series) Advance(ctx context.Context, to int64) error {
 	return s.store.persist(ctx, func() error { return s.counter.advance(ctx, to) })
 }

@@ -13,20 +13,20 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// store is the way to the states in one cluster. It connects at its first use, and asks one
-// member until that leaves a question without an answer: see [store.ask].
+// store gives access to the states in one cluster of etcd. It connects at its first use,
+// and sends requests to one member until that member does not answer: see [store.ask].
 type store struct {
-	config clientv3.Config // but for the member
+	config clientv3.Config // the configuration, except the member's address
 	prefix string
 
-	ended context.Context // when the store is closed
+	ended context.Context // ends when the store is closed
 	close context.CancelFunc
 	seen  watermark
 
-	random *rand.Rand // of pauses, and of the order of members
+	random *rand.Rand // for pauses, and for the order of members
 
-	mu      sync.Mutex // guards the fields below; never held while etcd is asked
-	asked   int        // the member that is asked
+	mu      sync.Mutex // guards the fields below; not held during a request to etcd
+	asked   int        // the index of the current member
 	members []member
 	closed  bool
 }
@@ -58,28 +58,28 @@ func (s *store) Close() error {
 		}
 		<-d.done
 		if d.conn != nil {
-			_ = d.conn.close() // its error is that its context has ended
+			_ = d.conn.close() // it fails only because its context has ended
 		}
 	}
 	return nil
 }
 
-// Reserver returns the state of a sequence.
+// Reserver returns the access to the state of a sequence.
 func (s *store) Reserver(st keysource.State) keysource.Reserver {
 	return &numbers{counter: s.counter(st, "sequence"), counts: s.key("counts", st.Name) + "/"}
 }
 
-// Series returns the series of one owner.
+// Series returns one owner's access to the series of a state.
 func (s *store) Series(st keysource.State, o keysource.SeriesOwner) keysource.SeriesStore {
 	return newSeries(s, st, o)
 }
 
-// Marker returns the mark of one worker.
+// Marker returns the access to the mark of one worker.
 func (s *store) Marker(st keysource.State, worker int64, owner string) keysource.Marker {
 	return &marker{cell: s.cell("marks", st.Name, strconv.FormatInt(worker, 10)), state: st, owner: owner}
 }
 
-// key returns the key of parts, each of which is escaped.
+// key returns the key in a folder that is made of parts, each of which is escaped.
 func (s *store) key(folder string, parts ...string) string {
 	key := s.prefix + folder
 	for _, part := range parts {

@@ -23,31 +23,31 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// link is the connection of one client. The client asks for a token on it before there is
-// a client, and waits for a server up to its deadline without reporting why there is
-// none.
+// link notes the connection of one client. clientv3.New already uses the connection, for a
+// token, and waits until its deadline without reporting why no server is connected.
 type link struct {
 	conn atomic.Pointer[grpc.ClientConn]
-	last atomic.Pointer[error] // why it was without a server last
+	last atomic.Pointer[error] // the last reason why no server was connected
 }
 
-// option lets a client report its connection.
+// option returns the option by which a client notes its connection in the link.
 func (l *link) option() grpc.DialOption {
 	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		l.conn.Store(conn)
 		err := invoke(ctx, method, request, reply, conn, opts...)
 		if method == etcdserverpb.Auth_Authenticate_FullMethodName && status.Code(err) == codes.DeadlineExceeded {
-			_ = l.reached(context.DeadlineExceeded) // the client closes its connection after that
+			_ = l.reached(context.DeadlineExceeded) // noted here, since the client closes its connection after that
 		}
 		return err
 	})
 }
 
-// faultLimit is how long a question may take that fails at once where no server is connected.
+// faultLimit is how long a request may take that should fail at once if no server is
+// connected.
 const faultLimit = 300 * time.Millisecond
 
-// reached returns the error of a question whose time was over: the reason where no server is
-// connected, and the error itself otherwise.
+// reached returns an error for a request that took too long: the reason if no server is
+// connected, otherwise err itself.
 func (l *link) reached(err error) error {
 	conn := l.conn.Load()
 	if conn == nil || !errors.Is(err, context.DeadlineExceeded) || conn.GetState() == connectivity.Ready {
@@ -61,13 +61,13 @@ func (l *link) reached(err error) error {
 		l.last.Store(&why)
 	}
 	if why := l.last.Load(); why != nil {
-		return *why // of an attempt before, while another one is under way
+		return *why // the reason of the last attempt, while another attempt is under way
 	}
 	return errReach
 }
 
-// networkFaults are pieces of the texts in which gRPC hides the errors of packages net, crypto/tls
-// and x509, and errors of the same meaning.
+// networkFaults maps parts of gRPC's texts, in which it hides the errors of packages net,
+// crypto/tls and x509, to errors of the same meaning.
 var networkFaults = []struct {
 	text string
 	err  error
@@ -86,10 +86,10 @@ var networkFaults = []struct {
 	{"i/o timeout", syscall.ETIMEDOUT, false},
 }
 
-// alert matches the error of a TLS that the server has ended.
+// alert matches the text of an error with which the server has ended the TLS connection.
 var alert = regexp.MustCompile(`remote error: (tls: [a-z ]{1,40})`)
 
-// unreached returns the meaning of a text of gRPC about a server that is not connected.
+// unreached returns an error for gRPC's text about a server that is not connected.
 func unreached(text string) error {
 	for _, f := range networkFaults {
 		switch {

@@ -7,9 +7,9 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// watermark is the greatest revision that a cluster has answered with. The revision of an
-// answer is never below the one of an answer that came before the question, unless the
-// cluster was restored from a snapshot, or is another one.
+// watermark is the greatest revision in the answers of a cluster. The revision in an answer
+// is never below the revision in an answer that came before the request, unless the cluster
+// was restored from a snapshot, or is another one.
 type watermark struct {
 	mu       sync.Mutex
 	cluster  uint64
@@ -17,7 +17,7 @@ type watermark struct {
 	setbacks int
 }
 
-// mark is the known state when a question was sent.
+// mark is a copy of the watermark at the time when a request was sent.
 type mark struct {
 	cluster  uint64
 	revision int64
@@ -29,8 +29,8 @@ func (w *watermark) now() mark {
 	return mark{w.cluster, w.revision}
 }
 
-// note takes the header of the answer to a question that was sent at before. One that has
-// written has a revision of its own.
+// note compares the header of an answer with the watermark before the request was sent. A
+// request that has written something has a revision of its own.
 func (w *watermark) note(before mark, h *etcdserverpb.ResponseHeader, wrote bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -45,7 +45,8 @@ func (w *watermark) note(before mark, h *etcdserverpb.ResponseHeader, wrote bool
 	}
 }
 
-// server names the cluster, and how often it was seen to go back.
+// server returns a text that identifies the cluster, and that changes when the cluster has
+// gone back to earlier data.
 func (w *watermark) server(incarnation string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
