@@ -14,18 +14,19 @@ import (
 // dialLimit is how long a connection may take to open. It is less than a source waits for.
 const dialLimit = 5 * time.Second
 
-// dialler opens connections as the client would without it. It also reports when TLS is
-// not answered: a port without TLS waits for the end of a line.
+// dialler opens connections as the client would without it. It also notes whether a server
+// leaves the TLS handshake without an answer: a port without TLS waits for the end of a
+// line.
 type dialler struct {
-	config  *tls.Config  // nil: none
-	shaking atomic.Int32 // attempts whose TLS is not answered yet
-	silent  atomic.Bool  // the last attempt that has ended got no answer
+	config  *tls.Config  // nil if there is no TLS
+	shaking atomic.Int32 // attempts whose TLS handshake has no answer yet
+	silent  atomic.Bool  // the TLS handshake of the last attempt had no answer
 }
 
 func (d *dialler) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
-	// These are the client's own times.
+	// The client uses the same times.
 	alive := net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 5 * time.Second, Count: 3}
 	conn, err := (&net.Dialer{KeepAliveConfig: alive}).DialContext(ctx, network, addr)
 	if err != nil || d.config == nil {
@@ -35,7 +36,7 @@ func (d *dialler) dial(ctx context.Context, network, addr string) (net.Conn, err
 	if config.ServerName == "" {
 		config = config.Clone()
 		if config.ServerName, _, err = net.SplitHostPort(addr); err != nil {
-			_ = conn.Close() // the error is about its address
+			_ = conn.Close() // err is the error to return
 			return nil, err
 		}
 	}
@@ -55,7 +56,8 @@ func (d *dialler) dial(ctx context.Context, network, addr string) (net.Conn, err
 	return nil, err
 }
 
-// late returns the error of a question whose time is over.
+// late returns the error of a request that took too long. It is errShake too if a TLS
+// handshake had no answer.
 func (d *dialler) late(err error) error {
 	if d != nil && (d.shaking.Load() > 0 || d.silent.Load()) && errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%w: %w", errShake, err)

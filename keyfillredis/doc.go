@@ -1,5 +1,5 @@
-// Package keyfillredis keeps the states of keyfill's sources in Redis: the next integer of a
-// sequence, the series of a recycled source, the time marks and the leased numbers of a
+// Package keyfillredis keeps the states of keyfill's sources in Redis: the next integer of
+// a sequence, the series of a recycled source, the time marks and the leased numbers of a
 // snowflake's workers. A program imports the package, and its policy names the server:
 //
 //	import _ "github.com/keyfill/keyfill/keyfillredis"
@@ -14,29 +14,29 @@
 //	  orders: {column: id, source: {kind: sequence, store: central, ensure_schema: true}}
 //
 // Two endpoints or more are nodes of a Redis Cluster. Sentinels need a DSN, see
-// [Driver.OpenStore]. A program that has a client, or needs one with other options, gives it:
-// see [Register].
+// [Driver.OpenStore]. A program that has a client, or needs one with other options, gives
+// it: see [Register].
 //
 // # What is promised
 //
 // Keys are unique on one node with appendfsync always, best effort after a failover. Redis
-// sends changes to replicas after it has answered, and so a replica that becomes the primary
-// may lack the last of them: take package keyfilletcd where that must not cost a key.
+// sends changes to replicas after it has answered, and so a replica that becomes the
+// primary may lack the last of them: use package keyfilletcd if that must not repeat a key.
 //
 // Each change is one script, which the server runs alone and which compares what it
-// changes. It changes one hash by one command, so that a kill of the server leaves
-// nothing half done, and touches one key, as a Redis Cluster wants. A script whose answer
-// was lost may have run: its integers are never handed out, which is a gap. A script that
-// a client has sent twice leaves such a gap too. The client that this package makes
-// repeats a script only to a Redis Cluster.
+// changes. It changes one hash by one command, so that a kill of the server leaves nothing
+// half done, and touches one key, as a Redis Cluster wants. A script whose answer was lost
+// may have run: its integers are never handed out, which is a gap. A script that a client
+// has sent twice leaves such a gap too. The client that this package makes repeats a script
+// only to a Redis Cluster.
 //
-// A lease is a time by the clock of the server. The owner of a series is in the state,
-// with a count of its owners, and every reservation compares both: a process that was
-// stopped for longer than its lease finds another owner there, or goes on where it
-// stopped if no process has taken the series.
+// A lease is a time by the clock of the server. The owner of a series is in the state, with
+// a count of its owners, and every reservation compares both: a process that was stopped
+// for longer than its lease finds another owner there, or goes on where it stopped if no
+// process has taken the series.
 //
-// Integers are texts in the scripts, since Lua has doubles alone: they are exact up to the
-// greatest integer of 64 bits.
+// The scripts handle integers as texts, since Lua has only doubles. So they are exact up to
+// the greatest integer of 64 bits.
 //
 // # What is stored
 //
@@ -55,24 +55,24 @@
 // # The settings of the server
 //
 // Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no. A store asks the
-// server once for these settings and for maxmemory-policy, and logs by slog's default logger
-// those that may lose numbers.
+// server once for these settings and for maxmemory-policy, and logs by slog's default
+// logger those that may lose numbers.
 //
 // # When the store goes back
 //
-// A process knows the server by its run id and the id of its replication, and the state
-// by its incarnation. Where one of them is another one, after a restart, a failover or a
-// restore, its source compares the state with the keys in the table, and
-// on_store_rollback of the policy decides what happens if the state stands below them.
-// Integers that other processes have reserved and not stored yet are not found: raise the
-// states after a restore, before programs start.
+// A process knows the server by its run id and the id of its replication, and the state by
+// its incarnation. If one of these has changed, after a restart, a failover or a restore,
+// its source compares the state with the keys in the table, and on_store_rollback of the
+// policy decides what happens if the state stands below them. Integers that other processes
+// have reserved and not stored yet are not found: raise the states after a restore, before
+// programs start.
 //
 // # Lines of the client
 //
 // go-redis writes to stderr whenever it cannot connect. The package gives it a logger that
-// writes these lines to slog's default logger at level debug, without names and addresses. A
-// program that calls redis.SetLogger has them again; what is wrong with a store is in the log of
-// keyfill anyway.
+// writes these lines to slog's default logger at level debug, without names and addresses.
+// A program that calls redis.SetLogger has them again; what is wrong with a store is in the
+// log of keyfill anyway.
 //
 // # Versions
 //

@@ -24,7 +24,7 @@ import (
 // Name is the name by which this package registers [Driver] with database/sql.
 const Name = "redis"
 
-// DefaultPrefix begins all keys in Redis where the policy has no prefix.
+// DefaultPrefix begins all keys in Redis if the policy names no prefix.
 const DefaultPrefix = "keyfill/"
 
 func init() { sql.Register(Name, Driver{}) }
@@ -51,9 +51,9 @@ var (
 	errRing     = anchor.Last("options", "keyfillredis: a redis.Ring moves states when a server is down, so that numbers come twice: give a Client or a ClusterClient")
 )
 
-// Register registers a driver with database/sql by a name that the policy has under
-// stores:. The stores of the driver use a client of the program's: a Client of one server or
-// of sentinels, or a ClusterClient. Their dsn is the prefix of the keys, such as
+// Register registers a driver with database/sql by a name, which the policy uses as driver:
+// under stores:. The stores of the driver use the program's own client: a Client of one
+// server or of sentinels, or a ClusterClient. Their dsn is the prefix of the keys, such as
 // "keyfill/". The client may have any options, may retry commands, and is not closed by a
 // store. Call Register before the database is opened. A name can be registered once.
 func Register(name string, client redis.UniversalClient) error {
@@ -78,7 +78,7 @@ func Register(name string, client redis.UniversalClient) error {
 	return nil
 }
 
-// given is the driver of a client of the program's.
+// given is a driver whose stores use a client of the program.
 type given struct{ client redis.UniversalClient }
 
 var _ keysource.EndpointsDriver = given{}
@@ -91,7 +91,7 @@ func (g given) OpenStore(prefix string) (keysource.Store, error) {
 	return newStore(g.client, byClient, prefix), nil
 }
 
-// OpenEndpoints returns an error: the program says where the servers are.
+// OpenEndpoints returns an error: the program's client has the addresses of the servers.
 func (given) OpenEndpoints(keysource.Endpoints) (keysource.Store, error) { return nil, errGiven }
 
 // Open returns an error: Redis knows no SQL.
@@ -119,7 +119,7 @@ func (Driver) OpenStore(dsn string) (keysource.Store, error) {
 	if at := strings.LastIndex(hosts, "@"); at >= 0 {
 		user, hosts = hosts[:at+1], hosts[at+1:]
 	}
-	// A URL has one host.
+	// A URL has only one host, so the hosts are left out here.
 	u, err := url.Parse("redis://" + user + "host" + rest[end:])
 	if err != nil || scheme != "redis" && scheme != "rediss" {
 		return nil, errDSN
@@ -156,14 +156,14 @@ func (Driver) OpenStore(dsn string) (keysource.Store, error) {
 		}
 	}
 	if clustered := o.MasterName == "" && (o.IsClusterMode || len(o.Addrs) > 1); clustered && o.DB != 0 {
-		return nil, errDSN // a cluster has no numbers of databases
+		return nil, errDSN // a cluster has no numbered databases
 	}
 	return dialled(o, byDSN, e.Prefix), nil
 }
 
 // OpenEndpoints opens the store that the fields of the policy name: one server by one
 // address, a Redis Cluster by the addresses of two or more of its nodes. Sentinels need a
-// DSN. It reads the files of TLS, and asks no server.
+// DSN. It reads the files of TLS. It sends nothing to a server.
 func (Driver) OpenEndpoints(e keysource.Endpoints) (keysource.Store, error) {
 	o, err := optionsOf(e)
 	if err != nil {
@@ -172,20 +172,22 @@ func (Driver) OpenEndpoints(e keysource.Endpoints) (keysource.Store, error) {
 	return dialled(o, byFields, e.Prefix), nil
 }
 
-// longest is more than a source waits for the answer to one question.
+// longest is the time limit of one request. It is more than a source waits for an answer.
 const longest = 10 * time.Second
 
-// optionsOf returns the options of a client.
+// optionsOf returns the options of a client for the endpoints.
 func optionsOf(e keysource.Endpoints) (*redis.UniversalOptions, error) {
 	o := &redis.UniversalOptions{
 		Username: e.User, Password: e.Password,
-		// A source retries, and knows for how long. Each script may be sent twice, but a
-		// repetition reserves numbers that are never handed out. A ClusterClient sends
-		// again all the same, as often as it follows a slot to another node.
+		// The client does not retry: a source does, and knows for how long. A script may be
+		// sent twice, but the repetition reserves numbers that are never used. A
+		// ClusterClient still sends a script again if it has to follow a slot to another
+		// node.
 		MaxRetries: -1, DialerRetries: 1,
 		ContextTimeoutEnabled: true, ReadTimeout: longest, WriteTimeout: longest,
 		PoolSize: 8, PipelinePoolSize: -1,
-		// A command without use here, which asks for rights that a user may not have.
+		// The client would send a command that is of no use here, and needs rights that a
+		// user may not have.
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
@@ -202,7 +204,7 @@ func optionsOf(e keysource.Endpoints) (*redis.UniversalOptions, error) {
 	return o, nil
 }
 
-// tlsOf returns how connections are secured; nil: they are not.
+// tlsOf returns the TLS configuration of connections, nil if they are not secured.
 func tlsOf(e keysource.Endpoints) (*tls.Config, error) {
 	secured := slices.ContainsFunc(e.Addresses, func(a string) bool { return strings.HasPrefix(a, "rediss://") })
 	if e.TLS == nil && !secured {
@@ -237,7 +239,7 @@ func tlsOf(e keysource.Endpoints) (*tls.Config, error) {
 	return config, nil
 }
 
-// addresses returns the servers as the client takes them.
+// addresses returns the servers in the form that the client expects.
 func addresses(given []string, secured bool) ([]string, error) {
 	scheme := "redis"
 	if secured {

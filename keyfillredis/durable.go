@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// asked are the settings of a server that decide the cost of a failure, with the values
-// that keep the answers of a store.
+// asked are the settings of a server that decide whether a failure loses data, each with a
+// function that reports whether a value is safe.
 var asked = []struct {
 	name string
 	good func(value string) bool
@@ -15,13 +15,13 @@ var asked = []struct {
 	{"appendonly", func(v string) bool { return v == "yes" }},
 	{"appendfsync", func(v string) bool { return v == "always" }},
 	{"no-appendfsync-on-rewrite", func(v string) bool { return v == "no" }},
-	// Nothing here has a time to live: the other policies remove no state.
+	// Keys of keyfill have no time to live, so only these policies can remove them.
 	{"maxmemory-policy", func(v string) bool { return !strings.HasPrefix(v, "allkeys-") }},
 }
 
-// look asks the server for these settings, once in the life of a store, and logs those
-// that may lose numbers. A server that does not report them, as a managed one may not, is
-// logged too.
+// look asks the server for the settings in asked, once in the life of a store, and logs
+// those that may lose numbers. It also logs that a server does not report them, as a
+// managed one may not.
 func (s *store) look(ctx context.Context) {
 	if s.looking.Swap(true) {
 		return

@@ -41,7 +41,7 @@ var (
 	errSingle     = anchor.New("driver", "the servers are no Redis Cluster: name one of them alone, or the sentinels by a DSN with master_name")
 )
 
-// Errors after which the store is asked again.
+// Errors after which a request is sent to the store again.
 var (
 	errClosed   = anchor.New("closed", "the store in Redis is closed")
 	errReach    = anchor.New("store-down", "the server of Redis cannot be reached: look at endpoints or the DSN, at tls and at the network")
@@ -58,23 +58,23 @@ var (
 	errMaster   = anchor.New("store-down", "the sentinels do not know the primary: mend master_name in the DSN, or let them monitor it")
 )
 
-// stateError returns the error of a state that cannot be used as it is.
+// stateError returns the error for a state that cannot be used as it is.
 func stateError(name string, cause error) error {
 	return fmt.Errorf("state %q: %w: %w", name, keysource.ErrStoreState, cause)
 }
 
-// final returns the error of a store that answers so until an operator repairs it.
+// final returns an error that stays until an operator repairs the store.
 func final(cause error) error {
 	return fmt.Errorf("%w: %w: %w", keysource.ErrStoreState, keysource.ErrStoreRefused, cause)
 }
 
-// access is how a store got to know its servers.
+// access is the way by which a store was given its servers.
 type access uint8
 
 const (
-	byFields access = iota // of the policy
+	byFields access = iota // by the fields of the policy
 	byDSN
-	byClient // of the program's
+	byClient // by a client of the program
 )
 
 // login returns the error for a user that Redis refuses.
@@ -82,8 +82,8 @@ func (a access) login() error {
 	return []error{errLogin, errLoginDSN, errLoginGiven}[a]
 }
 
-// meaning returns the meaning of a client's error, without its words: they may hold an
-// address, a key or a user. The error of a context stays one.
+// meaning returns this package's error for an error of the client, without its words: they
+// may hold an address, a key or a user. The error of a context is returned unchanged.
 func (s *store) meaning(ctx context.Context, err error) error {
 	var (
 		answer redis.Error
@@ -95,7 +95,7 @@ func (s *store) meaning(ctx context.Context, err error) error {
 	case s.closed.Load(), errors.Is(err, redis.ErrClosed):
 		return errClosed
 	case errors.Is(err, redis.Nil):
-		return errMaster // no script answers so
+		return errMaster // no script answers with nil
 	case errors.As(err, &answer):
 		return s.ofRedis(answer.Error())
 	case errors.As(err, &record), errors.As(err, &trust), errors.As(err, &op) && op.Op == "remote error":
@@ -112,8 +112,8 @@ func (s *store) meaning(ctx context.Context, err error) error {
 	return errCut
 }
 
-// ofRedis returns the meaning of an error that a server has answered with. A script's error
-// has the error of a command of it in its text.
+// ofRedis returns this package's error for an error that a server has answered with. The
+// error of a script contains the error of its failed command.
 func (s *store) ofRedis(text string) error {
 	code, _, _ := strings.Cut(text, " ")
 	switch code {
@@ -156,7 +156,7 @@ func (s *store) ofRedis(text string) error {
 	case strings.Contains(text, "ACL failure"), strings.Contains(text, "can't run this command"):
 		return final(errRight)
 	case strings.Contains(text, "AUTH"), strings.Contains(text, "invalid password"), strings.Contains(text, "unauthenticated"):
-		// The last one is the answer to a command of more than ten words.
+		// "unauthenticated" is the answer to a command of more than ten words.
 		return final(s.access.login())
 	case strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || len(code) > longestCode:
 		code = "ERR"
@@ -164,5 +164,5 @@ func (s *store) ofRedis(text string) error {
 	return anchor.Newf("store-down", "Redis answers with the code %s: look at its log", code)
 }
 
-// longestCode is more letters than a code of Redis has.
+// longestCode is a number of letters that no error code of Redis has.
 const longestCode = 16

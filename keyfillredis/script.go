@@ -31,7 +31,7 @@ var (
 	reachScript    = script("question", "reach")
 )
 
-// script puts a script together from its files.
+// script returns the script that is made of the named files.
 func script(names ...string) *redis.Script {
 	text := ""
 	for _, name := range names {
@@ -50,7 +50,7 @@ type reply struct {
 	texts []string
 }
 
-// integer returns one of the texts as an integer, at least 0.
+// integer returns one of the texts as an integer, which must not be negative.
 func (r reply) integer(i int) (int64, error) {
 	if i >= len(r.texts) {
 		return 0, errAnswer
@@ -62,8 +62,8 @@ func (r reply) integer(i int) (int64, error) {
 	return n, nil
 }
 
-// wrong returns the error of a state about which a script has answered with a word alone;
-// nil: it has not.
+// wrong returns the error about a state that a script has reported by a word alone; nil if
+// it has reported none.
 func (r reply) wrong(name string) error {
 	switch r.word {
 	case "kind":
@@ -80,11 +80,11 @@ func (r reply) wrong(name string) error {
 	return nil
 }
 
-// decimal writes an integer as the scripts read it. A negative one is less than all
-// integers that they compare it with, as 0 is.
+// decimal writes an integer as the scripts read it. A negative integer is written as 0:
+// both are less than all integers that the scripts compare them with.
 func decimal(n int64) string { return strconv.FormatInt(max(n, 0), 10) }
 
-// ask runs a script on one key. After an error it may have been run.
+// ask runs a script on one key. After an error the script may have run.
 func (s *store) ask(ctx context.Context, script *redis.Script, key string, args ...any) (reply, error) {
 	if s.closed.Load() {
 		return reply{}, errClosed
@@ -95,7 +95,7 @@ func (s *store) ask(ctx context.Context, script *redis.Script, key string, args 
 		err   error
 	}
 	done := make(chan result, 1)
-	go func() { // the client does not hear that the context was cancelled
+	go func() { // the client does not notice that the context was cancelled
 		texts, err := script.Run(ctx, s.client, []string{key}, append([]any{question}, args...)...).StringSlice()
 		done <- result{texts, err}
 	}()

@@ -6,8 +6,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// series are the series of one state, for one owner. They are fields of the state's hash, so
-// that no series is there without its state.
+// series gives one owner access to the series (ranges of integers) of a state. They are
+// fields of the state's hash, so that no series exists without its state.
 type series struct {
 	*counter
 	owner keysource.SeriesOwner
@@ -15,7 +15,7 @@ type series struct {
 
 var _ keysource.SeriesStore = (*series)(nil)
 
-// Series returns the series of one owner.
+// Series returns one owner's access to the series of a state.
 func (s *store) Series(st keysource.State, o keysource.SeriesOwner) keysource.SeriesStore {
 	return &series{s.counter(st, "series"), o}
 }
@@ -38,7 +38,7 @@ func (s *series) told(r reply) (one keysource.Series, err error) {
 	return one, nil
 }
 
-// Own returns the lowest series of this owner.
+// Own returns the lowest series that this owner has.
 func (s *series) Own(ctx context.Context) (keysource.Series, error) {
 	r, err := s.ask(ctx, ownScript, s.owner.Owner)
 	if err != nil {
@@ -47,8 +47,8 @@ func (s *series) Own(ctx context.Context) (keysource.Series, error) {
 	return s.told(r)
 }
 
-// Move reserves integers of a series and renews its lease, by one script that compares the
-// owner and where the series stands.
+// Move reserves integers of a series and renews its lease, in one script that compares the
+// owner and the next integer of the series.
 func (s *series) Move(ctx context.Context, one keysource.Series, to int64) (now keysource.Series, moved bool, err error) {
 	r, err := s.ask(ctx, moveScript, s.owner.Owner, decimal(one.First), decimal(one.Epoch), decimal(one.Next), decimal(to), s.lease())
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error
 	return s.told(r)
 }
 
-// Open makes a new series: the state moves on and the series is made in one script.
+// Open makes a new series: one script makes it and moves the state past it.
 func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error) {
 	size := s.owner.Size
 	r, err := s.make(ctx, openScript, s.owner.Owner, decimal(seen), decimal(size-1), decimal(s.fit(size)), s.lease())
@@ -87,5 +87,5 @@ func (s *series) GiveUp(ctx context.Context, one keysource.Series, to int64) err
 	return err
 }
 
-// Advance makes the next series begin at to or above.
+// Advance makes the next new series begin at to or above.
 func (s *series) Advance(ctx context.Context, to int64) error { return s.advance(ctx, to) }

@@ -13,19 +13,19 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// store is the way to the states in one server or cluster. The client connects at its first
-// use.
+// store gives access to the states in one server or cluster. The client connects at its
+// first use.
 type store struct {
 	client redis.UniversalClient
-	access access   // byClient: the program closes the client
-	dials  *dialler // nil: the program's client dials
+	access access   // if it is byClient, the program closes the client
+	dials  *dialler // nil if the program's client opens the connections
 	prefix string
 
-	name     string        // of this store, in no answer to another one
-	count    atomic.Uint64 // questions that were asked
+	name     string        // a text that no other store has
+	count    atomic.Uint64 // the number of requests that were sent
 	closed   atomic.Bool
-	answered atomic.Bool // there was an answer to a question
-	looking  atomic.Bool // the settings of the server were asked for: see look
+	answered atomic.Bool // the server has answered a request
+	looking  atomic.Bool // the server was asked for its settings: see look
 }
 
 var _ keysource.Store = (*store)(nil)
@@ -37,7 +37,7 @@ func newStore(client redis.UniversalClient, by access, prefix string) *store {
 	return &store{client: client, access: by, prefix: prefix, name: rand.Text()}
 }
 
-// dialled returns a store with a client of its own.
+// dialled returns a store with its own client.
 func dialled(o *redis.UniversalOptions, by access, prefix string) *store {
 	d := &dialler{config: o.TLSConfig}
 	o.Dialer = d.dial
@@ -46,11 +46,11 @@ func dialled(o *redis.UniversalOptions, by access, prefix string) *store {
 	return s
 }
 
-// question returns the name of a question, which no other one has.
+// question returns a name for a request that no other request has.
 func (s *store) question() string { return s.name + strconv.FormatUint(s.count.Add(1), 10) }
 
-// Close ends the connections of a client that is the store's own. The states stay, and so
-// do leases, until they run out.
+// Close ends the connections of the client, unless it is the program's. The states stay,
+// and so do leases, until they run out.
 func (s *store) Close() error {
 	if s.closed.Swap(true) || s.access == byClient {
 		return nil
@@ -58,8 +58,8 @@ func (s *store) Close() error {
 	return s.client.Close()
 }
 
-// key returns the key of parts, each of which is escaped: no name has a brace in it, so that
-// the whole key says in which slot of a cluster it is.
+// key returns the key in a folder that is made of parts, each of which is escaped. No part
+// then has a brace in it, so that a cluster finds the slot by the whole key.
 func (s *store) key(folder string, parts ...string) string {
 	key := s.prefix + folder
 	for _, part := range parts {
@@ -74,16 +74,15 @@ type counter struct {
 	state keysource.State
 	kind  string
 	key   string
-	max   int64 // the greatest integer that is reserved
+	max   int64 // the greatest integer that may be reserved
 }
 
 func (s *store) counter(st keysource.State, kind string) *counter {
-	// The next integer has to be one.
+	// The integer after the greatest one has to be an int64 too.
 	return &counter{store: s, state: st, kind: kind, key: s.key("states", st.Name), max: min(st.Max, math.MaxInt64-1)}
 }
 
-// ask runs a script about the state. The script finds the state, or reports that it is
-// missing.
+// ask runs a script on the state. The script reports it if the state is missing.
 func (c *counter) ask(ctx context.Context, script *redis.Script, args ...any) (reply, error) {
 	return c.askFrom(ctx, script, "", "", args)
 }
@@ -96,7 +95,7 @@ func (c *counter) askFrom(ctx context.Context, script *redis.Script, first, inca
 	return r, err
 }
 
-// make is ask for a script that makes the state where it is missing. Where it begins is
+// make runs a script that creates the state if it is missing. The state's first integer is
 // asked for only then.
 func (c *counter) make(ctx context.Context, script *redis.Script, args ...any) (reply, error) {
 	r, err := c.ask(ctx, script, args...)
@@ -110,24 +109,25 @@ func (c *counter) make(ctx context.Context, script *redis.Script, args ...any) (
 	return c.askFrom(ctx, script, decimal(first), rand.Text(), args)
 }
 
-// advance makes the state stand at to or above.
+// advance raises the state, so that its next integer is to or greater.
 func (c *counter) advance(ctx context.Context, to int64) error {
 	_, err := c.make(ctx, advanceScript, decimal(to))
 	return err
 }
 
-// fit returns the greatest integer from which n fit; 0 where none is.
+// fit returns the greatest integer from which n integers can be reserved; 0 if there is
+// none.
 func (c *counter) fit(n int64) int64 { return max(c.max-n+1, 0) }
 
-// Reserver returns the state of a sequence.
+// Reserver returns the access to the state of a sequence.
 func (s *store) Reserver(st keysource.State) keysource.Reserver {
 	return &numbers{s.counter(st, "sequence")}
 }
 
-// numbers is the state of a sequence.
+// numbers reserves integers from the state of a sequence.
 type numbers struct{ *counter }
 
-// Reserve reserves integers by one script.
+// Reserve reserves integers in one script.
 func (n *numbers) Reserve(ctx context.Context, want, seen int64) (keysource.Reservation, error) {
 	if want < 1 {
 		return keysource.Reservation{}, keysource.ErrCount
@@ -150,15 +150,15 @@ func (n *numbers) Reserve(ctx context.Context, want, seen int64) (keysource.Rese
 	return got, nil
 }
 
-// Advance raises the state.
+// Advance raises the state, so that its next integer is to or greater.
 func (n *numbers) Advance(ctx context.Context, to int64) error { return n.advance(ctx, to) }
 
-// Marker returns the mark of one worker.
+// Marker returns the access to the mark of one worker.
 func (s *store) Marker(st keysource.State, worker int64, owner string) keysource.Marker {
 	return &marker{store: s, state: st, owner: owner, key: s.key("marks", st.Name, strconv.FormatInt(worker, 10))}
 }
 
-// marker is the mark of one worker.
+// marker raises the mark of one worker: the time up to which the worker may make keys.
 type marker struct {
 	store *store
 	state keysource.State
@@ -166,7 +166,7 @@ type marker struct {
 	key   string
 }
 
-// Mark raises the mark by one script.
+// Mark raises the mark in one script.
 func (m *marker) Mark(ctx context.Context, until int64) (before int64, err error) {
 	r, err := m.store.ask(ctx, markScript, m.key, m.state.Parameters, decimal(until), m.owner)
 	if err == nil {
@@ -181,7 +181,8 @@ func (m *marker) Mark(ctx context.Context, until int64) (before int64, err error
 	return before, nil
 }
 
-// Bind notes which state fills a column, in the script that looks for another one.
+// Bind notes which state numbers a column, in a script that writes nothing if another state
+// does.
 func (s *store) Bind(ctx context.Context, st keysource.State, column string) error {
 	r, err := s.ask(ctx, bindScript, s.key("columns", column), st.Name, st.Parameters)
 	if err != nil {
