@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// set sets a key and returns it as GORM binds it. The two must be the same, or the key
-// is stored in another form than keyfill's.
+// set sets a key in a struct and returns the value that GORM binds for it. That must be the
+// key: otherwise the key would be stored in another form than keyfill's.
 func (d *drawn) set(ctx context.Context, rv reflect.Value, key driver.Value) (any, error) {
 	if err := d.assign(ctx, rv, key); err != nil {
 		return nil, err
@@ -24,7 +24,8 @@ func (d *drawn) set(ctx context.Context, rv reflect.Value, key driver.Value) (an
 	return value, nil
 }
 
-// assign sets a key. The error does not hold the one of GORM, which shows the key.
+// assign sets a key in a struct. The error does not contain GORM's error, which shows the
+// key.
 func (d *drawn) assign(ctx context.Context, rv reflect.Value, key driver.Value) error {
 	if text, ok := key.(string); ok {
 		if u := unmarshaler(d.field.ReflectValueOf(ctx, rv)); u != nil {
@@ -45,9 +46,9 @@ func (d *drawn) unfit(key driver.Value) error {
 	return anchor.Lastf("policy", "keyfillgorm: field %s, as %s, cannot hold the key of table %q, as %T: give it a type that is an sql.Scanner, or set layout:", d.field.Name, d.field.FieldType, d.table, key)
 }
 
-// unmarshaler returns the text unmarshaler of an array, or of a pointer to one, that GORM
-// cannot read: it knows sql.Scanner alone, and the UUID of Go 1.27's standard library has
-// none. It returns nil elsewhere.
+// unmarshaler returns the text unmarshaler of a field that is an array, or a pointer to
+// one, and that GORM cannot read: GORM knows only sql.Scanner, and the UUID of Go 1.27's
+// standard library is none. It returns nil for other fields.
 func unmarshaler(field reflect.Value) encoding.TextUnmarshaler {
 	array := field.Type()
 	if array.Kind() == reflect.Pointer {
@@ -68,8 +69,8 @@ func unmarshaler(field reflect.Value) encoding.TextUnmarshaler {
 	return field.Interface().(encoding.TextUnmarshaler)
 }
 
-// sentAs returns a value as drivers send it. What database/sql does not convert, a driver
-// that takes every type sends as its text, if it has one.
+// sentAs returns a value as drivers send it. If database/sql does not convert the value, a
+// driver that accepts every type sends the value's text, if it has one.
 func sentAs(value any) any {
 	sent, err := driver.DefaultParameterConverter.ConvertValue(value)
 	if err == nil {

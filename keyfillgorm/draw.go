@@ -27,27 +27,27 @@ const drawnKey = "keyfill:drawn"
 type drawn struct {
 	table   string
 	field   *schema.Field
-	structs []reflect.Value // that got a key
-	keys    []any           // as GORM binds them
-	rows    int             // of the INSERT
+	structs []reflect.Value // the structs that got a key
+	keys    []any           // the keys as GORM binds them
+	rows    int             // the number of rows of the INSERT
 	careful bool            // the INSERT may leave rows out
 
 	// conflict is the statement's ON CONFLICT as the program or an association has
 	// it; nil without one. The dialect of MySQL changes it when it writes the INSERT.
 	conflict *clause.OnConflict
 
-	// scanned reports whether RETURNING returns the key, told whether it returns the key
-	// of each row, also of one that was there: MariaDB's does, since GORM writes DO
-	// NOTHING there as an update.
+	// scanned reports whether RETURNING returns the key. told reports whether it returns
+	// the key of each row, even of a row that existed before: MariaDB does, since GORM
+	// writes DO NOTHING there as an update.
 	scanned, told bool
 
-	// selects and omits are the program's if the plugin has chosen the key's column in
-	// addition, which changed reports.
+	// changed reports whether the plugin has chosen the key's column in addition to the
+	// program's own columns; selects and omits are the program's own.
 	selects, omits []string
 	changed        bool
 }
 
-// draw sets keys where they are missing. It runs before GORM writes the INSERT.
+// draw sets keys in structs that lack them. It runs before GORM writes the INSERT.
 func (s *setter) draw(db *gorm.DB) {
 	db.InstanceSet(drawnKey, (*drawn)(nil)) // a statement can be executed again
 	if db.Error != nil || db.DryRun {
@@ -90,9 +90,9 @@ func (s *setter) draw(db *gorm.DB) {
 	note(db, d)
 }
 
-// missing returns the structs that lack the key and are to get it, else nil. It is an
-// error where GORM would store 0 for a key that no struct can get, or hand a zero one on to
-// other rows.
+// missing returns the structs that lack their key and should get one, nil if there are
+// none. It returns an error if GORM would store 0 for a key that no struct can get, or
+// would store a zero key in rows that refer to the struct.
 func (s *setter) missing(db *gorm.DB) (*drawn, error) {
 	table, known := tableOf(db)
 	if table == "" {
@@ -109,7 +109,7 @@ func (s *setter) missing(db *gorm.DB) (*drawn, error) {
 	l := lacking{db, field}
 	d := &drawn{table: table, field: field}
 	c, conflict := db.Statement.Clauses["ON CONFLICT"]
-	_, insert := db.Statement.Clauses["INSERT"] // with IGNORE, say
+	_, insert := db.Statement.Clauses["INSERT"] // such as INSERT IGNORE
 	d.careful = conflict || insert
 	if written, ok := c.Expression.(clause.OnConflict); ok {
 		d.conflict = &written
@@ -120,17 +120,17 @@ func (s *setter) missing(db *gorm.DB) (*drawn, error) {
 	case !anytime:
 		return nil, l.unset()
 	case !field.Creatable || d.conflict != nil && d.conflict.UpdateAll && !field.PrimaryKey && !inserted(db, field):
-		// The column, if it were chosen, would be one that an upsert changes.
+		// If the plugin chose the column, an upsert would change the column too.
 		return nil, l.uncreated()
 	}
 	twice := false
 	seen := map[any]bool{}
 	for _, rv := range structs(db.Statement.ReflectValue) {
 		if !rv.IsValid() || rv.Kind() != reflect.Struct {
-			return nil, nil // GORM has an error for it, or it is a map
+			return nil, nil // GORM returns an error for it, or it is a map
 		}
 		if !rv.CanAddr() {
-			return nil, l.copied() // it is a copy of the program's struct
+			return nil, l.copied() // rv is a copy of the program's struct
 		}
 		d.rows++
 		if _, zero := field.ValueOf(db.Statement.Context, rv); !zero {
@@ -149,8 +149,9 @@ func (s *setter) missing(db *gorm.DB) (*drawn, error) {
 	return d, nil
 }
 
-// oneDatabase returns an error where the mount is not of one database, so that it has
-// no keys, and GORM would send a zero value for one.
+// oneDatabase returns an error if GORM would send a zero key and the mount (keyfill's
+// handle on a database) cannot make keys, since it is not the mount of exactly one
+// database.
 func (s *setter) oneDatabase(db *gorm.DB) error {
 	table, known := tableOf(db)
 	if !known || !sendsZero(db) {
@@ -159,7 +160,8 @@ func (s *setter) oneDatabase(db *gorm.DB) error {
 	if column, _ := s.mount.KeyColumn(table); column != "" {
 		return nil
 	}
-	// No keys are asked for, so that none are drawn: the number is refused as well.
+	// The call asks for 0 keys, so that none is drawn. It fails for that number too, with
+	// another error.
 	if _, err := s.mount.Keys(db.Statement.Context, table, 0); errors.Is(err, keyfill.ErrNotOne) {
 		return err
 	}
@@ -170,7 +172,7 @@ func (s *setter) oneDatabase(db *gorm.DB) error {
 func sendsZero(db *gorm.DB) bool {
 	for _, rv := range structs(db.Statement.ReflectValue) {
 		if !rv.IsValid() || rv.Kind() != reflect.Struct {
-			return false // GORM has an error for it, or it is a map
+			return false // GORM returns an error for it, or it is a map
 		}
 		for _, field := range db.Statement.Schema.PrimaryFields {
 			if field.HasDefaultValue {
@@ -195,7 +197,7 @@ func tableOf(db *gorm.DB) (table string, known bool) {
 	switch expr := stmt.TableExpr; {
 	case expr == nil, expr.SQL == stmt.Quote(stmt.Table):
 		return stmt.Table, !resolves
-	case expr.SQL == stmt.Quote(stmt.Schema.Table): // with its schema
+	case expr.SQL == stmt.Quote(stmt.Schema.Table): // the table's name with its schema
 		return stmt.Schema.Table, !resolves
 	}
 	return stmt.Table, false
@@ -214,8 +216,8 @@ func fieldOf(s *schema.Schema, column string) *schema.Field {
 	return nil
 }
 
-// readsBack reports whether GORM learns the key of a row without the plugin, which is so
-// only if it leaves the column out of the INSERT: it would send a zero value otherwise.
+// readsBack reports whether GORM learns the key of a row without the plugin. It does so
+// only if it leaves the column out of the INSERT; otherwise it would send a zero value.
 func (s *setter) readsBack(db *gorm.DB, field *schema.Field) bool {
 	if !field.HasDefaultValue || field.DefaultValueInterface != nil {
 		return false
@@ -239,7 +241,7 @@ func (s *setter) returns(db *gorm.DB, field *schema.Field) bool {
 			return true
 		}
 	}
-	return len(returning.Columns) == 0 // which is all of them
+	return len(returning.Columns) == 0 // no columns means all columns
 }
 
 // returningOf returns the clause that asks for the key, and for the columns that GORM
@@ -254,15 +256,15 @@ func returningOf(s *schema.Schema, key *schema.Field) clause.Returning {
 	return r
 }
 
-// inserted reports whether GORM puts the field into the INSERT when it has a value: the
-// program may have chosen other ones by Select or Omit.
+// inserted reports whether GORM puts the field into the INSERT if it has a value: the
+// program may have chosen other columns by Select or Omit.
 func inserted(db *gorm.DB, field *schema.Field) bool {
 	selected, restricted := db.Statement.SelectAndOmitColumns(true, false)
 	chosen, named := selected[field.DBName]
 	return field.Creatable && (named && chosen || !named && !restricted)
 }
 
-// choose chooses the key's column where Select or Omit leaves it out: the row would get
+// choose adds the key's column if Select or Omit leaves it out: otherwise the row would get
 // another key than the struct has.
 func (d *drawn) choose(db *gorm.DB) {
 	if inserted(db, d.field) {
@@ -289,7 +291,7 @@ func (d *drawn) choose(db *gorm.DB) {
 	}
 }
 
-// restore takes back what choose has done.
+// restore undoes what choose has done.
 func (d *drawn) restore(db *gorm.DB) {
 	if d.changed {
 		db.Statement.Selects, db.Statement.Omits = d.selects, d.omits
@@ -309,7 +311,7 @@ func structs(v reflect.Value) []reflect.Value {
 	return []reflect.Value{v}
 }
 
-// zero takes all keys away.
+// zero sets the keys of all structs to zero.
 func (d *drawn) zero(ctx context.Context) {
 	for _, rv := range d.structs {
 		d.field.ReflectValueOf(ctx, rv).SetZero()

@@ -11,8 +11,8 @@ import (
 )
 
 // lacking is a statement with a key that the plugin does not set, and that GORM does not
-// read back. Its methods return an error where GORM would store 0 for the key, or the zero
-// key in the rows that refer to it.
+// read back. Its methods return an error if GORM would store 0 for the key, or would store
+// the zero key in rows that refer to it.
 type lacking struct {
 	db    *gorm.DB
 	field *schema.Field
@@ -26,7 +26,7 @@ func (l lacking) unknown() error {
 	return anchor.Lastf("policy", "keyfillgorm: the plugin sets no key of %q (%s) under dbresolver or a name by Table: set it in BeforeCreate, by keyfill.Mount.Keys", l.db.Statement.Table, l.field.Name)
 }
 
-// unset is for a key that is drawn in the transaction of its INSERT.
+// unset returns the error for a key that is drawn in the transaction of its INSERT.
 func (l lacking) unset() error {
 	switch {
 	case l.any(l.storesZero):
@@ -37,7 +37,7 @@ func (l lacking) unset() error {
 	return nil
 }
 
-// uncreated is for a field that GORM puts into no INSERT.
+// uncreated returns the error for a field that GORM never puts into an INSERT.
 func (l lacking) uncreated() error {
 	if !l.any(l.handsOn) {
 		return nil
@@ -45,7 +45,7 @@ func (l lacking) uncreated() error {
 	return anchor.Lastf("policy", "keyfillgorm: GORM does not insert the key of table %q, %s: take <- out of the field's tag, and tag it primaryKey", l.db.Statement.Table, l.field.Name)
 }
 
-// copied is for a struct that is given by value.
+// copied returns the error for a struct that is given by value.
 func (l lacking) copied() error {
 	switch {
 	case l.any(l.storesZero):
@@ -56,7 +56,7 @@ func (l lacking) copied() error {
 	return nil
 }
 
-// twice is for one struct that stands in a slice twice.
+// twice returns the error for a struct that is in a slice twice.
 func (l lacking) twice() error {
 	switch {
 	case l.any(l.storesZero):
@@ -67,11 +67,11 @@ func (l lacking) twice() error {
 	return nil
 }
 
-// any reports whether something is so of a struct that has no key.
+// any reports whether is returns true for a struct that has no key.
 func (l lacking) any(is func(rv reflect.Value) bool) bool {
 	for _, rv := range structs(l.db.Statement.ReflectValue) {
 		if !rv.IsValid() || rv.Kind() != reflect.Struct {
-			return false // GORM has an error for it, or it is a map
+			return false // GORM returns an error for it, or it is a map
 		}
 		if _, zero := l.field.ValueOf(l.db.Statement.Context, rv); zero && is(rv) {
 			return true
@@ -81,16 +81,17 @@ func (l lacking) any(is func(rv reflect.Value) bool) bool {
 }
 
 // storesZero reports whether GORM would store 0 for the integer key of a struct. MySQL and
-// MariaDB take 0 for no key, and a column with a default is left out where it is zero.
+// MariaDB treat 0 as no key, and GORM leaves out a column with a default if its value is
+// zero.
 func (l lacking) storesZero(reflect.Value) bool {
 	integer := l.field.GORMDataType == schema.Int || l.field.GORMDataType == schema.Uint
 	return integer && l.db.Name() != "mysql" && !l.field.HasDefaultValue && inserted(l.db, l.field)
 }
 
 // handsOn reports whether GORM stores the struct's key in other rows too: in its
-// associations, or, for a struct that is one, in its owner or in the row between the two.
-// The INSERTs of these have the clause DO NOTHING, where the INSERTs of children have an
-// update of their references to the owner.
+// associations, or, if the struct is an association itself, in its owner or in a row of the
+// join table. The INSERTs of such structs have the clause DO NOTHING, while the INSERTs of
+// children update their references to the owner.
 func (l lacking) handsOn(rv reflect.Value) bool {
 	stmt := l.db.Statement
 	if c, ok := stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict); ok && c.DoNothing && isAssociation(l.db) {

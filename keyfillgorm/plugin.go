@@ -1,24 +1,24 @@
-// Package keyfillgorm is a plugin of GORM that sets the keys of new rows in their
-// structs before GORM sends the INSERT:
+// Package keyfillgorm is a plugin of GORM that sets the keys of new rows in their structs
+// before GORM sends the INSERT:
 //
 //	g, err := gorm.Open(mysql.New(mysql.Config{Conn: db}), &gorm.Config{})
 //	err = g.Use(keyfillgorm.Plugin{})
 //
-// The database of GORM is one that keyfill has opened. Without the plugin GORM learns a
-// key from RETURNING or LastInsertId. Neither returns a UUID on MySQL, and a field that
-// GORM takes for the program's own, such as a UUID without a default in its tag, is not
-// read back on any engine. With the plugin structs have their keys on each engine, so
-// that children and join tables get them, and models need no tags for keyfill.
+// The database of GORM is one that keyfill has opened. Without the plugin GORM learns a key
+// from RETURNING or LastInsertId. Neither returns a UUID on MySQL, and a field that GORM
+// takes for the program's own, such as a UUID without a default in its tag, is not read
+// back on any engine. With the plugin structs have their keys on each engine, so that
+// children and join tables get them, and models need no tags for keyfill.
 //
 // # Which keys are set
 //
-// The plugin asks [keyfill.Mount.Keys] for a key where the field of the table's first
-// key column is zero, and GORM could not read the key back. An integer whose field GORM
-// counts as numbered by the engine, as the ID of gorm.Model, stays with RETURNING and
+// The plugin asks [keyfill.Mount.Keys] for a key if the field of the table's first key
+// column is zero and GORM could not read the key back. An integer whose field GORM counts
+// as numbered by the engine, as the ID of gorm.Model, stays with RETURNING and
 // LastInsertId, and so does a key of any type with a default in its tag where GORM uses
 // RETURNING. Keys that belong to the transaction of their INSERT (transaction: joined,
-// scope:, maxplusone) stay with the INSERT too, and so do the integers that SQLite keeps
-// in the database itself.
+// scope:, maxplusone) stay with the INSERT too, and so do the integers that SQLite keeps in
+// the database itself.
 //
 // # Rows that are not stored
 //
@@ -34,10 +34,10 @@
 //
 // # One struct in several places
 //
-// Where several parents have one struct, as in User{Company: co} twice, GORM stores it
-// with a clause for rows that are there, and the plugin gives it one key: it is one row,
-// to which all of them refer. A struct that stands twice in the slice that the program
-// gives to Create is two rows, which have two keys, and the struct learns none of them.
+// Where several parents have one struct, as in User{Company: co} twice, GORM stores it with
+// a clause for rows that are there, and the plugin gives it one key: it is one row, to
+// which all of them refer. A struct that stands twice in the slice that the program gives
+// to Create is two rows, which have two keys, and the struct learns none of them.
 //
 // # Select and Omit
 //
@@ -46,26 +46,26 @@
 //
 // # Caveats
 //
-// The plugin leaves keys to the INSERT under GORM's dbresolver, in maps instead of
-// structs, under DryRun, in a statement that names its schema or an expression by the
-// method Table, and where one struct stands twice in the program's slice, or is given by
-// value. A field without a default in its tag sends a zero value there. Under the
-// policy's fill: zero, the default except for integers, the row gets a key, which the
-// struct does not learn. A Create fails before anything is sent where the zero key would
-// be stored in rows that refer to the struct, and where it is an integer that is stored
-// as 0, except on MySQL and MariaDB, where 0 is no key.
+// The plugin leaves keys to the INSERT under GORM's dbresolver, in maps instead of structs,
+// under DryRun, in a statement that names its schema or an expression by the method Table,
+// and where one struct stands twice in the program's slice, or is given by value. A field
+// without a default in its tag sends a zero value there. Under the policy's fill: zero, the
+// default except for integers, the row gets a key, which the struct does not learn. A
+// Create fails before anything is sent where the zero key would be stored in rows that
+// refer to the struct, and where it is an integer that is stored as 0, except on MySQL and
+// MariaDB, where 0 is no key.
 //
 // A field gets its key by sql.Scanner, or as GORM sets a text, an integer or bytes. An
-// array without sql.Scanner, such as the UUID of the standard library from Go 1.27 on,
-// gets it by encoding.TextUnmarshaler. go-sql-driver/mysql v1.10 takes no such array as an
+// array without sql.Scanner, such as the UUID of the standard library from Go 1.27 on, gets
+// it by encoding.TextUnmarshaler. go-sql-driver/mysql v1.10 takes no such array as an
 // argument, with keyfill or without.
 //
 // A Create fails with [keyfill.ErrNotOne] where Mount is the mount of a registered name
 // through which no database, or more than one, is open, and GORM would send a zero key.
 //
-// [keyfill.Mount.Keys] does not know the schema of a session: where USE or SET
-// search_path chooses a schema for each tenant, integers that are numbered by schema
-// need a field that the engine numbers, or {value:…} in the name of their state.
+// [keyfill.Mount.Keys] does not know the schema of a session: where USE or SET search_path
+// chooses a schema for each tenant, integers that are numbered by schema need a field that
+// the engine numbers, or {value:…} in the name of their state.
 package keyfillgorm
 
 import (
@@ -76,12 +76,12 @@ import (
 	"github.com/keyfill/keyfill"
 )
 
-// Plugin is the plugin, for the method Use of a gorm.DB. The zero value is ready. A
+// Plugin is the plugin to give to the method Use of a gorm.DB. The zero value is ready. A
 // Plugin is safe for concurrent use.
 type Plugin struct {
-	// Mount gives the keys. Where it is nil, it is the mount of GORM's database,
-	// by [keyfill.From]. A program with another wrapper around keyfill takes it
-	// from [keyfill.Mounts].
+	// Mount makes the keys. If it is nil, the plugin uses the mount of GORM's database,
+	// which [keyfill.From] returns. A program with another wrapper around keyfill gets the
+	// mount from [keyfill.Mounts].
 	Mount *keyfill.Mount
 }
 
@@ -90,8 +90,8 @@ var _ gorm.Plugin = Plugin{}
 // Name returns "keyfill", the name under which GORM knows the plugin.
 func (Plugin) Name() string { return "keyfill" }
 
-// Initialize registers the callbacks; the method Use of a gorm.DB calls it. It fails
-// with [keyfill.ErrNotOurs] where it is to find the mount and cannot.
+// Initialize registers the callbacks; the method Use of a gorm.DB calls it. It fails with
+// [keyfill.ErrNotOurs] if Mount is nil and GORM's database is not one of keyfill.
 func (p Plugin) Initialize(db *gorm.DB) error {
 	s := setter{mount: p.Mount}
 	if s.mount == nil {
@@ -107,7 +107,7 @@ func (p Plugin) Initialize(db *gorm.DB) error {
 	for _, clause := range create.Clauses {
 		s.returning = s.returning || clause == "RETURNING"
 	}
-	update := db.Callback().Update() // which stores associations, too
+	update := db.Callback().Update() // updates store associations, too
 	return errors.Join(
 		create.Before("gorm:before_create").Register("keyfill:begin", begin),
 		create.After("gorm:commit_or_rollback_transaction").Register("keyfill:undo", undo),

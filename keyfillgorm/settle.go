@@ -30,8 +30,8 @@ func (s *setter) settle(db *gorm.DB) {
 	}
 	missing, err := d.unstored(db, 0, len(d.keys))
 	for i := 0; d.scanned && err == nil && i < len(d.keys); i++ {
-		// GORM gives the rows of RETURNING to the structs in order, as if none were left
-		// out: a struct may have the key of the next one.
+		// GORM has given the rows of RETURNING to the structs in order, as if none were
+		// left out: a struct may have got the key of the next one.
 		err = d.field.Set(ctx, d.structs[i], d.keys[i])
 	}
 	for _, i := range missing {
@@ -47,13 +47,13 @@ func (s *setter) settle(db *gorm.DB) {
 		return
 	}
 	if d.conflict != nil && d.conflict.DoNothing && s.returning && len(d.structs) == d.rows {
-		// GORM counts the rows that RETURNING gives, and structs with a key.
+		// GORM has counted the rows of RETURNING, and the structs that have a key.
 		db.RowsAffected = int64(d.rows - len(missing))
 	}
 }
 
-// unstored returns the indexes, of those from from to to, of the keys that are in no
-// row. It asks for all of them first, and for the halves where some are missing.
+// unstored returns the indexes of the keys that are in no row, of the keys from index from
+// up to to. It asks for all of them first, and for each half if some are missing.
 func (d *drawn) unstored(db *gorm.DB, from, to int) ([]int, error) {
 	if to-from <= chunk {
 		stored, err := d.count(db, d.keys[from:to])
@@ -89,8 +89,8 @@ func (d *drawn) query(db *gorm.DB) *gorm.DB {
 	return db.Session(&gorm.Session{NewDB: true}).Table(d.table)
 }
 
-// readBack gives a struct the key of the row that was there instead of its own, if the
-// clause of the conflict identifies the row, and none otherwise.
+// readBack replaces a struct's key by the key of the row that was there before, if the
+// clause of the conflict identifies the row; otherwise it sets the key to zero.
 func (d *drawn) readBack(db *gorm.DB, rv reflect.Value) error {
 	ctx := db.Statement.Context
 	d.field.ReflectValueOf(ctx, rv).SetZero()
@@ -111,7 +111,7 @@ func (d *drawn) readBack(db *gorm.DB, rv reflect.Value) error {
 		return err
 	}
 	defer rows.Close()
-	var found []any // as the driver gives them: the field may be of a type that database/sql cannot scan
+	var found []any // as the driver returns them: database/sql may not be able to scan the field's type
 	for rows.Next() {
 		var key any
 		if err := rows.Scan(&key); err != nil {
@@ -125,9 +125,9 @@ func (d *drawn) readBack(db *gorm.DB, rv reflect.Value) error {
 	return d.assign(ctx, rv, found[0])
 }
 
-// sameAs returns the condition that a column has the struct's value, and false if the
-// struct does not have it: the column is the key, no field, or one that the database may
-// have filled.
+// sameAs returns the condition that a column has the struct's value. It returns false if
+// the struct does not have that value: the column is the key, has no field, or may have
+// been filled by the database.
 func (d *drawn) sameAs(ctx context.Context, db *gorm.DB, rv reflect.Value, column clause.Column) (clause.Eq, bool) {
 	field := fieldOf(db.Statement.Schema, column.Name)
 	if field == nil || field == d.field || field.HasDefaultValue {

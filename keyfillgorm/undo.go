@@ -9,8 +9,8 @@ type journal struct {
 	drawn []*drawn
 }
 
-// journalKey is the name of the setting that holds the journal. GORM hands the settings
-// of a statement on to the statements of its associations.
+// journalKey is the name of the setting that holds the journal. GORM passes the settings of
+// a statement on to the statements of its associations.
 const journalKey = "keyfill:journal"
 
 // journalOf returns the journal of a statement, nil where it has none.
@@ -20,16 +20,16 @@ func journalOf(db *gorm.DB) *journal {
 	return j
 }
 
-// begin gives a statement a journal, unless it is an association's. It runs before
-// the associations are stored.
+// begin gives a statement a journal, unless the statement stores an association. It runs
+// before the associations are stored.
 func begin(db *gorm.DB) {
 	if j := journalOf(db); j == nil || j.owner == db.Statement {
 		db.Statement.Settings.Store(journalKey, &journal{owner: db.Statement})
 	}
 }
 
-// isAssociation reports whether a statement stores the associations of another one, with a
-// clause for rows that are there.
+// isAssociation reports whether a statement stores associations of another statement. Its
+// INSERT has a clause for rows that exist already.
 func isAssociation(db *gorm.DB) bool {
 	j := journalOf(db)
 	return j != nil && j.owner != db.Statement
@@ -42,10 +42,10 @@ func note(db *gorm.DB, d *drawn) {
 	}
 }
 
-// undo removes the keys of a transaction that GORM has rolled back: an error of a child,
-// or of a hook, comes when the parent's struct has its key already. It runs after the end
-// of the transaction. In a transaction of the program's, or without one, the rows before
-// the error are still there.
+// undo removes the keys of a transaction that GORM has rolled back: an error of a child, or
+// of a hook, comes when the parent's struct has its key already. It runs after the end of
+// the transaction. In the program's own transaction, or without one, the rows before the
+// error are still there.
 func undo(db *gorm.DB) {
 	j := journalOf(db)
 	if j == nil || j.owner != db.Statement {
