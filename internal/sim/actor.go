@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// slots is how many actors can have instants of their own: one nanosecond of
-// every 4,096.
+// slots is how many actors (goroutines of the simulated world) can each wake at instants of
+// their own: each has one nanosecond of every 4,096.
 const slots = 1 << 12
 
-// The owners of slots. A process has slotsEach, from slotProcess on.
+// The slots of the actors. Each process has slotsEach of them, from slotProcess on.
 const (
 	slotChaos    = 1
 	slotProcess  = 16
 	slotsEach    = 512
-	slotThread   = 1  // + the thread's number
-	slotConn     = 32 // + 128 for a life + 32 for a connection + 2 for a request
+	slotThread   = 1  // plus the thread's number
+	slotConn     = 32 // plus 128 for a life, 32 for a connection and 2 for a request
 	slotDeadline = 448
 )
 
-// actor is a goroutine of the world. It wakes at instants that are its own, and
-// has its own random numbers.
+// actor is a goroutine of the simulated world. It wakes only at nanoseconds that no other
+// actor uses, and has its own random numbers.
 type actor struct {
 	w    *World
 	slot int64
@@ -31,7 +31,7 @@ func (w *World) actor(slot int64, stream uint64) actor {
 	return actor{w: w, slot: slot % slots, rand: rand.New(rand.NewPCG(w.Seed, uint64(slot)<<32|stream))}
 }
 
-// instant returns the first instant of a slot that is not before at.
+// instant returns the first nanosecond of a slot that is not before at.
 func instant(at time.Duration, slot int64) time.Duration {
 	return at + time.Duration((slot-int64(at)%slots+slots)%slots)
 }
@@ -44,8 +44,8 @@ func (a actor) sleepUntil(at time.Duration) {
 	time.Sleep(instant(max(at, now+1), a.slot) - now)
 }
 
-// latency draws the time of a message: mostly about the mean, now and then much
-// longer.
+// latency returns a random time for a message: mostly about the mean, sometimes ten times
+// that.
 func (a actor) latency() time.Duration {
 	mean := a.w.traits.latency
 	d := mean/2 + time.Duration(a.rand.Int64N(int64(mean)))
@@ -55,13 +55,13 @@ func (a actor) latency() time.Duration {
 	return d
 }
 
-// pause draws a time about the mean.
+// pause returns a random time with a mean.
 func (a actor) pause(mean time.Duration) time.Duration {
 	return time.Duration(a.rand.ExpFloat64() * float64(mean))
 }
 
-// chance reports true in a part of all cases.
+// chance returns true in a random part of all calls.
 func (a actor) chance(part float64) bool { return part > 0 && a.rand.Float64() < part }
 
-// mishap reports true in a part of all cases, until the faults end.
+// mishap does what chance does until the faults end, and returns false after that.
 func (a actor) mishap(part float64) bool { return a.chance(part) && !a.w.over.Load() }

@@ -5,7 +5,8 @@ import (
 	"maps"
 )
 
-// Change is a row of any shape as a transaction has left it; nil is no row.
+// Change is the change of a row of any shape (a row that is a Go value, not one integer) in
+// a transaction. A nil value means that there is no row.
 type Change struct {
 	Row      string
 	Old, New any
@@ -17,21 +18,21 @@ func (tx *Tx) Load(row string) any { return tx.s.things[row] }
 // All returns all rows of any shape.
 func (tx *Tx) All() map[string]any { return maps.Clone(tx.s.things) }
 
-// Each returns all rows of any shape, in no order. They must not be changed meanwhile.
+// Each returns all rows of any shape, in no order. The rows must not be changed meanwhile.
 func (tx *Tx) Each() iter.Seq2[string, any] { return maps.All(tx.s.things) }
 
 // Count returns how many rows of any shape there are.
 func (tx *Tx) Count() int { return len(tx.s.things) }
 
-// Store changes a row of any shape, or removes it where to is nil. A transaction
-// may change several.
+// Store changes a row of any shape, or removes it if to is nil. A transaction may change
+// several.
 func (tx *Tx) Store(row string, to any) {
 	tx.commit.Changes = append(tx.commit.Changes, Change{row, tx.s.things[row], to})
 	tx.s.put(row, to)
 }
 
-// MaxKeyIn returns the greatest key in the table from from to to, 0 if there is
-// none.
+// MaxKeyIn returns the greatest key in the table that is at least from and at most to, 0 if
+// there is none.
 func (tx *Tx) MaxKeyIn(from, to int64) int64 {
 	var most int64
 	for key := range tx.s.table {
@@ -51,7 +52,7 @@ func (s *Server) put(row string, to any) {
 	s.things[row] = to
 }
 
-// Edit changes rows as an operator does: when no transaction is open.
+// Edit changes rows as an operator does, while no transaction is open.
 func (s *Server) Edit(f func(*Tx)) {
 	s.lock <- struct{}{}
 	defer func() { <-s.lock }()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// noon is the time of a right clock when the world begins.
+// noon is the time that a correct clock shows when the world begins.
 var noon = time.Date(2026, 6, 2, 12, 0, 0, 0, time.UTC)
 
 // Clock is a wall clock. It is safe for concurrent use.
@@ -13,12 +13,12 @@ type Clock struct {
 	w *World
 
 	mu    sync.Mutex
-	off   time.Duration // by which it is ahead of the true time, without the drift
-	drift float64       // what it gains in a second, in seconds
+	off   time.Duration // how far it is ahead of the true time, without the drift
+	drift float64       // the seconds that it gains in a second
 }
 
-// Now returns what the clock shows, in UTC and without a monotonic reading:
-// code under test sees every step of it.
+// Now returns the time that the clock shows, in UTC and without a monotonic reading, so
+// that the code under test notices when the clock is set.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What a client of the store gets instead of an answer.
+// Errors that a client of the store gets instead of an answer.
 var (
 	ErrRefused    = errors.New("sim: connection refused")
 	ErrReset      = errors.New("sim: connection reset")
@@ -18,24 +18,25 @@ var (
 
 // Conn is a process's connection to the store, for one request at a time.
 type Conn struct {
-	// What a mutant of a client does wrong: it answers before the commit, or
-	// takes any answer for that to its last request.
+	// Early and Unpaired are set for a mutant, which is a client with a deliberate mistake.
+	// Early lets the server answer before the commit. Unpaired lets the client take any
+	// answer for the answer to its last request.
 	Early, Unpaired bool
 
-	// Repeats lets a request come to the store twice, the second time a while later, where
+	// Repeats lets a request arrive at the server twice, the second time a while later, if
 	// [Duplicate] is among the faults: f of [Update] is then called twice.
 	Repeats bool
 
 	p       *Process
 	server  *Server
 	number  int
-	sent    int // requests
+	sent    int // the number of requests that were sent
 	answers chan answer
-	life    context.Context // of the process
-	tx      *Transaction    // the one that was begun, or nil
+	life    context.Context // ends when the process ends
+	tx      *Transaction    // the transaction that was begun, or nil
 }
 
-// Conn opens a connection; four of a process may be in use at a time.
+// Conn opens a connection. A process may use four of them at a time.
 func (p *Process) Conn() *Conn { return p.ConnTo(p.World.Server) }
 
 // ConnTo is Conn to one of the world's servers.
@@ -47,8 +48,8 @@ func (p *Process) ConnTo(s *Server) *Conn {
 	return c
 }
 
-// Line opens a connection that has one request; 64 of a process may be in use at a time.
-// A process has either these or such as Conn opens.
+// Line opens a connection for one request. A process may use 64 of them at a time, and uses
+// either these or connections that Conn has opened.
 func (p *Process) Line() *Conn {
 	p.World.mu.Lock()
 	defer p.World.mu.Unlock()
@@ -69,8 +70,8 @@ type request struct {
 	update func(*Tx) any
 	commit *Commit
 	early  bool
-	tx     *Transaction // that it is part of; nil: it is a transaction of its own
-	ends   ending       // of tx
+	tx     *Transaction // the transaction that it is part of; nil if it is a whole transaction
+	ends   ending       // how it ends tx
 }
 
 // slot returns the slot of a request; the next slot belongs to its messages.
@@ -78,15 +79,15 @@ func (c *Conn) slot(request int) int64 {
 	return c.p.slot(slotConn + 128*int64(c.p.Life%3) + 32*int64(c.number) + 2*int64(request%16))
 }
 
-// Update lets the server apply f in a transaction and returns what f returned
-// when that is committed. It waits for the answer until ctx ends. f is called
-// once at most, unless the connection repeats requests, and must not wait; if there is an
-// error it may have been committed all the same.
+// Update makes the server call f in a transaction, and returns the result of f when that is
+// committed. It waits for the answer until ctx ends. f is called once at most, unless the
+// connection repeats requests, and must not wait. After an error the transaction may have
+// been committed all the same.
 func Update[T any](ctx context.Context, c *Conn, f func(*Tx) T) (T, error) {
 	value, err := c.update(ctx, func(tx *Tx) any { return f(tx) })
 	got, ok := value.(T)
 	if err == nil && !ok {
-		err = ErrReset // an unpaired answer to something else
+		err = ErrReset // the answer belongs to another request
 	}
 	return got, err
 }
@@ -105,11 +106,11 @@ func (c *Conn) send(ctx context.Context, r request) (any, error) {
 	if err := c.pass(ctx, a, r); err != nil {
 		return nil, err
 	}
-	once := *r.commit // as it was sent: the server writes into the other one
+	once := *r.commit // a copy, since the server writes into r.commit
 	if a.mishap(w.traits.loss / 2) {
 		a.tellFault("a request of %s is lost on its way to %s", once.life(), c.server.name)
 	} else {
-		// What is on its way does not end with the process.
+		// A message goes on when the process ends.
 		server := a
 		server.rand = rand.New(rand.NewPCG(a.rand.Uint64(), 0))
 		w.wg.Go(func() { c.server.serve(server, c, r) })
@@ -140,8 +141,8 @@ func (c *Conn) send(ctx context.Context, r request) (any, error) {
 	}
 }
 
-// receive returns the next answer. Where there is one and the context has ended
-// too, it is the answer: a select alone would leave that to chance.
+// receive returns the next answer. If there is an answer and the context has ended too, it
+// returns the answer: a select alone would choose at random.
 func (c *Conn) receive(ctx context.Context) (answer, error) {
 	select {
 	case got := <-c.answers:
@@ -161,8 +162,7 @@ func (c *Conn) receive(ctx context.Context) (answer, error) {
 	}
 }
 
-// serve is the way of a request to the server, what happens there, and the way
-// of the answer.
+// serve carries a request to the server, executes it there, and carries the answer back.
 func (s *Server) serve(a actor, c *Conn, r request) {
 	a.sleep(a.latency())
 	got, ok := s.execute(a, c, r)
@@ -171,7 +171,7 @@ func (s *Server) serve(a actor, c *Conn, r request) {
 	}
 	lost := a.mishap(s.w.traits.loss / 2)
 	if lost && a.chance(0.5) {
-		// The client sees it.
+		// The client notices that the connection breaks.
 		a.tellFault("the connection of %s breaks before the answer of %s", r.commit.life(), s.name)
 		got, lost = answer{r.number, nil, ErrReset}, false
 	}
@@ -191,11 +191,11 @@ func (c *Conn) deliver(a actor, got answer) {
 	a.sleep(a.latency())
 	select {
 	case c.answers <- got:
-	default: // the other side has stopped listening
+	default: // the client receives no more
 	}
 }
 
-// execute runs a transaction. It reports false when there is no answer.
+// execute runs a transaction. It returns false if there is no answer.
 func (s *Server) execute(a actor, c *Conn, r request) (answer, bool) {
 	s.w.mu.Lock()
 	mode, epoch := s.mode, s.epoch

@@ -4,19 +4,19 @@ import (
 	"time"
 )
 
-// Fault is a kind of thing that goes wrong.
+// Fault is a kind of failure in the simulated world.
 type Fault uint8
 
 // The faults.
 const (
-	// By chance, all the time.
+	// These happen at random, all the time.
 
 	Loss      Fault = iota // messages are lost, or the connection breaks
 	Duplicate              // answers come twice
 	Rollback               // transactions are rolled back
 	ClockOff               // clocks are wrong from the start, and drift
 
-	// At some moment, again and again.
+	// These happen at random moments.
 
 	Refuse    // the store refuses for a while
 	Silence   // the store does not answer for a while
@@ -25,15 +25,15 @@ const (
 	Kill      // a process is killed
 	Pause     // a process stands still for a while
 	ClockStep // a clock is set
-	Collide   // a key is found in use that was not
+	Collide   // a source is notified that its key is in use
 	Partition // a process cannot reach the store for a while
 	Meddle    // a forbidden action: Trial.Meddle
 
 	firstStrike = Refuse
 )
 
-// AllFaults returns the faults that every store has, in the order in which a seed has always
-// drawn from them: all but Partition and Meddle.
+// AllFaults returns the faults that every store has: all but Partition and Meddle. A seed
+// draws from them in this order, which never changes.
 func AllFaults() []Fault {
 	return []Fault{Loss, Duplicate, Rollback, Refuse, Silence, Failover, Restore, Kill, Pause, ClockOff, ClockStep, Collide}
 }
@@ -43,11 +43,11 @@ var faultNames = [...]string{"loss", "duplicate", "rollback", "clock off", "refu
 
 func (f Fault) String() string { return faultNames[f] }
 
-// stepsOfClocks are by how much a clock is set.
+// stepsOfClocks are the times by which a clock is set.
 var stepsOfClocks = []time.Duration{time.Second, time.Minute, 24 * time.Hour,
 	-time.Second, -time.Minute, -24 * time.Hour}
 
-// chaos makes things go wrong until the world is calm.
+// chaos makes faults happen until the world is calm.
 func (w *World) chaos() {
 	a := w.actor(slotChaos, 1)
 	var strikes []Fault
@@ -75,7 +75,7 @@ func (w *World) chaos() {
 	a.tell("the faults end")
 }
 
-// strike lets one fault happen, to its end if it takes time.
+// strike makes one fault happen, and returns when it is over.
 func (w *World) strike(a actor, f Fault) {
 	p := w.procs[a.rand.IntN(len(w.procs))]
 	d := min(a.pause(time.Second), w.calm-w.now())

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Issue is the result of one call of Next.
+// Issue is the result of one call of Next: the keys that a source has handed out.
 type Issue struct {
 	Process, Life, Thread int
 	Begin, End            time.Duration
 	Keys                  []int64
-	Transaction           *Transaction // in which it was drawn on a [Session]; nil: in none
+	Transaction           *Transaction // the transaction on a [Session] in which the keys were drawn; nil if there was none
 }
 
-// SameLife reports whether both were given by one source.
+// SameLife reports whether one source, in one life of a process, has handed out both.
 func (i Issue) SameLife(j Issue) bool { return i.Process == j.Process && i.Life == j.Life }
 
 // Drop is a call of [Suspect].Drop, or of [Process.NoteDrop].
@@ -29,11 +29,11 @@ type Follow struct {
 	Begin, End    time.Duration
 	To            int64
 	Err           error
-	Transaction   *Transaction // as of an [Issue]
+	Transaction   *Transaction // as in an [Issue]
 }
 
-// judge checks the laws that are the same for all sources, and then the
-// trial's.
+// judge checks the laws (the rules that every run must obey): first the laws that are the
+// same for all sources, and then the trial's.
 func (w *World) judge() {
 	slices.SortFunc(w.Issues, func(a, b Issue) int {
 		return cmp.Or(cmp.Compare(a.End, b.End), cmp.Compare(a.Process, b.Process), cmp.Compare(a.Thread, b.Thread))
@@ -84,7 +84,8 @@ func (w *World) judgeContiguous() {
 	}
 }
 
-// judgeOrdered looks at each life on its own.
+// judgeOrdered checks the order of the keys in each life of a process, from its start to
+// its end.
 func (w *World) judgeOrdered(all []Issue) {
 	type life struct{ process, life int }
 	lives := map[life][]Issue{}
@@ -97,13 +98,13 @@ func (w *World) judgeOrdered(all []Issue) {
 	}
 }
 
-// CheckOrdered finds an issue that began after another one had ended and has a
-// lower key. The issues are in order of their ends.
+// CheckOrdered reports an issue that began after another one had ended and that has a lower
+// key. The issues have to be in the order of their ends.
 func (w *World) CheckOrdered(issues []Issue) {
 	byBegin := slices.Clone(issues)
 	slices.SortStableFunc(byBegin, func(a, b Issue) int { return cmp.Compare(a.Begin, b.Begin) })
 	var ended int
-	var most int64 // the greatest key of those that had ended
+	var most int64 // the greatest key of the issues that had ended
 	for _, i := range byBegin {
 		for ; ended < len(issues) && issues[ended].End < i.Begin; ended++ {
 			most = max(most, slices.Max(issues[ended].Keys))

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Process is a process with its machine's clock: it is killed and started
+// Process is a simulated process with its machine's clock. When it is killed and started
 // again, the clock goes on.
 type Process struct {
 	World *World
-	// Number counts the processes from 0, Life the starts of this one from 1.
+	// Number is the process's number, from 0. Life counts its starts, from 1.
 	Number, Life int
 
 	clock Clock
@@ -23,12 +23,12 @@ type Process struct {
 	kill     context.CancelFunc
 	dead     bool
 	steps    int
-	killAt   int           // the step at which it is killed; 0: none
+	killAt   int           // the step at which it is killed; 0 if it is not
 	restAt   time.Duration // when a pause ends
 	conns    int
 	lines    int
-	cut      mode          // how it meets the store
-	cutUntil time.Duration // and until when
+	cut      mode          // what the store does with its requests until cutUntil
+	cutUntil time.Duration // when cut ends
 	source   Source
 	started  time.Duration
 }
@@ -44,7 +44,7 @@ func newProcess(w *World, number int) *Process {
 	return p
 }
 
-// life returns which life of the process this is.
+// life identifies this life of the process, from a start to its end.
 func (p *Process) life() life { return life{p.Number, p.Life} }
 
 // clockAt describes, for the story, how a process starts and what is wrong with its
@@ -66,19 +66,19 @@ func (p clockAt) String() string {
 
 func (p *Process) slot(n int64) int64 { return slotProcess + slotsEach*int64(p.Number) + n }
 
-// stream numbers the random numbers of one life.
+// stream returns the number of a stream of random numbers for this life.
 func (p *Process) stream(n int) uint64 { return uint64(p.Life)<<16 | uint64(n) }
 
 // Now returns what the process's clock shows.
 func (p *Process) Now() time.Time { return p.clock.Now() }
 
-// Rand returns random numbers that depend on the seed, the process and the
-// life alone, for Trial.Open.
+// Rand returns random numbers that depend only on the seed, the process and the life, for
+// Trial.Open.
 func (p *Process) Rand() func(n int) int {
 	return p.World.actor(p.slot(0), p.stream(1)).rand.IntN
 }
 
-// live starts the process, and starts it again when it was killed.
+// live starts the process, and starts it again each time that it was killed.
 func (p *Process) live() {
 	for {
 		p.begin()
@@ -95,7 +95,8 @@ func (p *Process) live() {
 			threads.Go(func() { p.thread(i, source) })
 		}
 		threads.Wait()
-		// A process that is killed closes nothing; this ends its goroutines.
+		// A process that is killed closes nothing: Close only ends the source's goroutines
+		// here.
 		if err := source.Close(context.Background()); err != nil {
 			p.World.Failf("close: process %d: %v", p.Number, err)
 		}
@@ -126,8 +127,8 @@ func (p *Process) isDead() bool {
 	return p.dead
 }
 
-// step is passed between any two things that a process does. It reports whether
-// the process goes on, after a pause where one is due, or has been killed.
+// step is called between any two things that a process does. It waits while the process is
+// paused. It returns false if the process has been killed.
 func (p *Process) step(a actor) bool {
 	w := p.World
 	for {
@@ -155,8 +156,8 @@ func (p *Process) step(a actor) bool {
 	}
 }
 
-// thread executes statements until the process is killed, or the faults are
-// over and all is well again.
+// thread executes statements until the process is killed, or the faults have ended and it
+// has got keys again.
 func (p *Process) thread(number int, source Source) {
 	w := p.World
 	a := w.actor(p.slot(slotThread+int64(number)), p.stream(2))
@@ -173,7 +174,7 @@ func (p *Process) thread(number int, source Source) {
 			return
 		}
 	}
-	a.sleepUntil(w.calm + time.Millisecond) // when the faults have surely ended
+	a.sleepUntil(w.calm + time.Millisecond) // all faults have ended by then
 	if !p.step(a) {
 		return
 	}
@@ -193,14 +194,14 @@ type thread struct {
 	source Source
 	well   bool // it has had keys after the faults
 
-	joiner  Joiner   // the source, if it is one
-	session *Session // then, else nil
+	joiner  Joiner   // the source, if it is a Joiner
+	session *Session // set if joiner is
 }
 
 // String names a thread in the story.
 func (t *thread) String() string { return fmt.Sprintf("%s, thread %d,", t.p.life(), t.number) }
 
-// gets notes the keys that the thread got.
+// gets writes into the story which keys the thread got.
 func (t *thread) gets(keys []int64) {
 	t.a.w.note(event{slot: t.a.slot, keys: keys}, "%s gets %s", t, list(keys))
 }
@@ -213,15 +214,15 @@ func (t *thread) draw(ctx context.Context, n int) ([]int64, error) {
 	return t.source.Next(ctx, n)
 }
 
-// statement draws keys and inserts rows with them. It reports false when the
-// process has been killed.
+// statement draws keys and inserts rows with them. It returns false if the process has been
+// killed.
 func (t *thread) statement(impatient float64) bool {
 	w := t.p.World
 	n := 1
 	if t.a.rand.IntN(2) == 0 {
 		n += t.a.rand.IntN(w.traits.rows)
 	}
-	patience := time.Minute // so that a source which hangs is found
+	patience := time.Minute // long, but a source that hangs is found
 	if t.a.chance(impatient) {
 		patience = t.a.pause(200 * time.Millisecond)
 	}
@@ -244,8 +245,8 @@ func (t *thread) statement(impatient float64) bool {
 	return true
 }
 
-// next draws n keys and notes them. It reports false when the process has been
-// killed; no keys are an error that has been judged.
+// next draws n keys and notes them. It returns false if the process has been killed. If it
+// returns no keys and true, there was an error, which was checked.
 func (t *thread) next(ctx context.Context, n int) ([]int64, bool) {
 	w, p := t.p.World, t.p
 	if !p.step(t.a) {
@@ -254,7 +255,7 @@ func (t *thread) next(ctx context.Context, n int) ([]int64, bool) {
 	begin := w.now()
 	keys, err := t.draw(ctx, n)
 	end := w.now()
-	// From here on at an instant of its own.
+	// From here on the thread runs at an instant of its own.
 	t.a.sleep(0)
 	if !p.step(t.a) {
 		return nil, false
@@ -279,7 +280,7 @@ func (t *thread) next(ctx context.Context, n int) ([]int64, bool) {
 	return keys, true
 }
 
-// allows reports whether a request may end in err.
+// allows reports whether the trial allows that a request ends with err.
 func (w *World) allows(err error) bool {
 	if w.trial.Allow != nil {
 		return w.trial.Allow(w, err)
@@ -290,8 +291,7 @@ func (w *World) allows(err error) bool {
 // spent reports whether a source has handed out all of its keys.
 func (w *World) spent(err error) bool { return w.trial.Spent != nil && w.trial.Spent(w, err) }
 
-// insert inserts rows with keys; a key that is there already makes the source
-// suspect.
+// insert inserts rows with keys. If a key exists already, it notifies the source.
 func (t *thread) insert(keys []int64) bool {
 	t.a.sleep(t.a.latency())
 	if !t.p.step(t.a) {
@@ -313,8 +313,8 @@ func (t *thread) insert(keys []int64) bool {
 	return true
 }
 
-// bring inserts a row with a key of the application's own, a little ahead, when
-// the source has followed.
+// bring notifies the source of a key of the application's own, a little above the greatest
+// one, and then inserts a row with that key.
 func (t *thread) bring() bool {
 	f, ok := t.source.(Follower)
 	if !ok && t.joiner == nil {
@@ -347,14 +347,14 @@ func (t *thread) bring() bool {
 	return err != nil || t.insert([]int64{key})
 }
 
-// recover asks for a key until there is one; the source has Trial.Recovery.
+// recover draws until it gets a key, which must happen within Trial.Recovery.
 func (t *thread) recover() {
 	w := t.p.World
 	within := 2 * time.Second
 	if w.trial.Recovery != nil {
 		within = w.trial.Recovery(w)
 	}
-	// Both may be before the end of this process's last pause.
+	// Both times may be before the end of this process's last pause.
 	end := max(w.calm, t.p.started) + within
 	for {
 		t.a.sleep(20 * time.Millisecond)
@@ -382,7 +382,7 @@ func (t *thread) recover() {
 	}
 }
 
-// drop notifies the source that a key of it was found in use.
+// drop notifies the source that one of its keys was found in use.
 func (p *Process) drop(a actor) {
 	p.World.mu.Lock()
 	source, dead, life := p.source, p.dead, p.Life
@@ -396,7 +396,7 @@ func (p *Process) drop(a actor) {
 	a.tellFault("process %d.%d hears that a key of it is in use, and drops what it has", p.Number, life)
 }
 
-// NoteDrop notes that from now on what the source had must not be used.
+// NoteDrop notes that the keys which the source had reserved must not be used from now on.
 func (p *Process) NoteDrop() {
 	p.World.mu.Lock()
 	life := p.Life

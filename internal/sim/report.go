@@ -14,12 +14,12 @@ import (
 	"unicode"
 )
 
-// What "make sim" says to the tests of trials in the environment, besides [EnvSeed]. Where
-// EnvReport is set, they print a [Report].
+// Variables of the environment by which "make sim" directs the tests of trials, besides
+// [EnvSeed]. If EnvReport is set, they print a [Report].
 const (
 	EnvReport = "KEYFILL_SIM"      // "1"
 	EnvTime   = "KEYFILL_SIM_TIME" // how long [Trial.Run] goes on
-	EnvFrom   = "KEYFILL_SIM_FROM" // its first seed
+	EnvFrom   = "KEYFILL_SIM_FROM" // the first seed of Trial.Run
 )
 
 // ReportPrefix begins a line with a [Report] as JSON.
@@ -28,30 +28,30 @@ const ReportPrefix = "sim report: "
 // Report is the result of a test of a trial, or of a mutant.
 type Report struct {
 	Test string
-	Law  string `json:",omitempty"` // that the mutant has to break; "": no mutant
+	Law  string `json:",omitempty"` // the law that the mutant has to break; empty if the test is of no mutant
 
 	From, To uint64 // worlds of the seeds from From to To-1 were run
 	Seconds  float64
-	Keys     int64 // that were handed out
+	Keys     int64 // the number of keys that were handed out
 
 	// Histories are the numbers of the histories, of eight bytes each: see [World.History].
-	// Replayed worlds were run twice; Unlike are those whose second history was another one.
+	// Replayed worlds were run twice; Unlike is how many of them had another history then.
 	Histories        []byte `json:",omitempty"`
 	Replayed, Unlike int
 
-	Seed   uint64   `json:",omitempty"` // of the first world that broke a law
+	Seed   uint64   `json:",omitempty"` // the seed of the first world that broke a law
 	Broken []string `json:",omitempty"` // the laws
-	Story  string   `json:",omitempty"` // of the world of EnvSeed
+	Story  string   `json:",omitempty"` // the story of the world of EnvSeed
 }
 
-// print prints the report where "make sim" asks for it.
+// print prints the report, if "make sim" asks for it.
 func (r Report) print() {
 	if os.Getenv(EnvReport) == "" {
 		return
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
-		panic(err) // of a type that is known
+		panic(err) // cannot happen: every Report can be written
 	}
 	fmt.Printf("%s%s\n", ReportPrefix, text)
 }
@@ -63,7 +63,7 @@ func (r Report) EachHistory(f func(uint64)) {
 	}
 }
 
-// replayEach: one world of so many is run twice by "make sim".
+// replayEach is of how many worlds "make sim" runs one twice.
 const replayEach = 64
 
 // explore runs worlds for the time in the environment, from the seed in it, and prints a
@@ -124,8 +124,8 @@ func (t *Trial) explore(tb *testing.T) {
 	r.print()
 }
 
-// Name returns how people call the test of a trial or of a mutant: "sequence on connection"
-// for TestSequenceOnConnectionSimulation, and "sequence mutants/no floor" for
+// Name returns the readable name of the test of a trial or of a mutant: "sequence on
+// connection" for TestSequenceOnConnectionSimulation, and "sequence mutants/no floor" for
 // TestSequenceMutants/no_floor.
 func Name(test string) string {
 	test, mutant, isMutant := strings.Cut(test, "/")

@@ -16,9 +16,9 @@ import (
 	"github.com/keyfill/keyfill/internal/testturn"
 )
 
-// What to run may be set in the environment: a number of seeds, from 1 on, or one seed,
-// whose story is then printed. 100,000 seeds take longer than the default timeout of "go
-// test", ten minutes:
+// Variables of the environment that select the seeds to run: how many, from 1 on, or a
+// single one, whose story is then printed. 100,000 seeds take longer than the default
+// timeout of "go test", ten minutes:
 //
 //	KEYFILL_TEST_SEEDS=100000 go test ./keysource -run 'Simulation$' -v -timeout 3h
 //
@@ -28,13 +28,14 @@ const (
 	EnvSeed  = "KEYFILL_TEST_SEED"
 )
 
-// defaultSeeds take about half a second. A third of them run with -short, where tests go by
-// turns, and under the race detector, which makes a seed ten times as slow; "make
-// everything" runs all of them too, without it.
+// defaultSeeds is how many seeds a trial runs, which takes about half a second. It runs a
+// third of them with -short, if tests go by turns (see package testturn), and under the
+// race detector, which is ten times as slow. "make everything" also runs all of them
+// without it.
 const defaultSeeds = 150
 
-// Run runs the trial from the seeds that the environment says, else from a few
-// hundred, and fails with the first seed that breaks a law.
+// Run runs the trial from the seeds that the environment selects, or else from
+// defaultSeeds, and fails with the first seed that breaks a law.
 func (t *Trial) Run(tb *testing.T) {
 	tb.Helper()
 	if seed, ok := number(tb, EnvSeed); ok {
@@ -64,14 +65,14 @@ func (t *Trial) Run(tb *testing.T) {
 	tb.Logf("%d seeds in %s, %.0f a second", seeds, took.Round(time.Millisecond), float64(seeds)/took.Seconds())
 }
 
-// isBrief reports whether tests are shorter: with -short, under the race detector and where
-// tests go by turns.
+// isBrief reports whether tests are shorter: with -short, under the race detector, and if
+// tests go by turns (see package testturn).
 func isBrief(tb testing.TB) bool {
 	return testing.Short() || raceEnabled || testturn.Enabled(tb)
 }
 
-// NeedsAll skips a test that needs all of its worlds where -short leaves them out.
-// KEYFILL_TEST_REQUIRE=1 runs it all the same.
+// NeedsAll skips a test with -short if it needs all of its worlds. KEYFILL_TEST_REQUIRE=1
+// runs it all the same.
 func NeedsAll(tb testing.TB) {
 	tb.Helper()
 	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
@@ -79,8 +80,8 @@ func NeedsAll(tb testing.TB) {
 	}
 }
 
-// Find runs the trial of a mutant from the seeds 1 to most, until one breaks the law of
-// that name, and fails where none does.
+// Find runs the trial of a mutant (a source with a deliberate mistake) from the seeds 1 to
+// most, until one breaks the law of that name. It fails if none does.
 func (t *Trial) Find(tb *testing.T, law string, most uint64) {
 	tb.Helper()
 	if seed, ok := number(tb, EnvSeed); ok {
@@ -148,10 +149,10 @@ func Replay(seed uint64, test string) string {
 // One runs one seed, with a trace.
 func (t *Trial) One(tb *testing.T, seed uint64) *World { return t.run(tb, seed, 0, true) }
 
-// EveryStep runs one seed again and again, and kills the first process at its
-// first step, its second one and so on until the faults end. Where tests are brief it kills
-// at each eighth step, with -short at each 32nd. EveryStep returns the last step, and the
-// world of the first run that breaks a law, or nil.
+// EveryStep runs one seed again and again, and kills the first process at its first step,
+// its second one and so on until the faults end. If tests are brief, it kills at each
+// eighth step, with -short at each 32nd. EveryStep returns the last step, and the world of
+// the first run that breaks a law, or nil.
 func (t *Trial) EveryStep(tb *testing.T, seed uint64) (last int, broken *World) {
 	stride := 1
 	if isBrief(tb) {
@@ -175,7 +176,7 @@ func (t *Trial) EveryStep(tb *testing.T, seed uint64) (last int, broken *World) 
 // world of the least such seed, or nil.
 func (t *Trial) Search(tb *testing.T, most uint64) *World { return t.SearchFor(tb, "", most) }
 
-// SearchFor is Search for the law of that name.
+// SearchFor does what Search does for the law of that name.
 func (t *Trial) SearchFor(tb *testing.T, law string, most uint64) *World {
 	var (
 		next  atomic.Uint64

@@ -7,34 +7,34 @@ import (
 	"time"
 )
 
-// Server is the database server of the store: rows that hold an integer each,
-// and, unless the seed puts it elsewhere, the table that the application
-// inserts into. Only the latter's commits are lost with the store's.
+// Server is the simulated database server of the store. It has rows of one integer each
+// and, unless the seed puts it elsewhere, the table that the application inserts into. Only
+// if the table is here are its commits lost with the store's.
 type Server struct {
 	w      *World
-	name   string // how the lines of [World.Story] call it
-	shared bool   // the table is in this database
+	name   string // its name in the lines of [World.Story]
+	shared bool   // the application's table is in this database
 	clock  Clock
-	lock   chan struct{} // of all rows: held from an update to its end
+	lock   chan struct{} // the lock of all rows: a transaction holds it from its update to its end
 
 	// Guarded by the world's mu.
 	id      string
 	ids     int
 	epoch   int           // counts the moments at which open transactions ended
-	ready   time.Duration // when the last of these was over
+	ready   time.Duration // when the last of these moments was over
 	mode    mode
 	rows    map[string]int64
 	things  map[string]any // rows of any shape
 	table   map[int64]struct{}
 	commits []*Commit
-	log     []*Commit    // those that a failover may lose, in order
-	undone  []*Commit    // of transactions of sessions
-	open    []*Commit    // of the transaction that has the lock, once it has changed something
-	holder  *Transaction // on a [Conn], that has the lock
+	log     []*Commit    // the commits that a failover may lose, in order
+	undone  []*Commit    // statements of transactions on sessions that were rolled back
+	open    []*Commit    // statements of the transaction that has the lock
+	holder  *Transaction // the transaction on a [Conn] that has the lock
 	lost    int
 }
 
-// mode is how a server meets a request.
+// mode is what a server does with a request.
 type mode uint8
 
 const (
@@ -50,23 +50,23 @@ func (m mode) String() string {
 // Commit is a transaction that was committed.
 type Commit struct {
 	At    time.Duration
-	Asked time.Duration // when the client began
-	Lost  bool          // in a failover, or when a copy was restored
+	Asked time.Duration // when the client sent the request
+	Lost  bool          // it was lost in a failover, or when a copy was restored
 
 	Process, Life int    // the client
-	Server        string // its identity
+	Server        string // the server's identity
 	Row           string // the row that it changed
 	Old, New      int64
-	Note          string // what [Tx.Note] was given
+	Note          string // the text that [Tx.Note] was given
 	Read          int64
 	Changes       []Change // of rows of any shape, in order
 
-	Transaction *Transaction // that it is a statement of, on a [Session]
+	Transaction *Transaction // the transaction on a [Session] that it is a statement of
 
 	inserted []int64 // or the keys that were inserted into the table
 }
 
-// Tx is a transaction of one row, or a statement of it.
+// Tx is a transaction that changes one row, or a statement of a longer transaction.
 type Tx struct {
 	s      *Server
 	commit *Commit
@@ -87,8 +87,7 @@ func (tx *Tx) Set(row string, to int64) {
 	tx.s.rows[row] = to
 }
 
-// Note sets the purpose of the transaction, see [Commit]; it may come with an integer
-// that was read.
+// Note sets the purpose of the transaction, and an integer that it has read: see [Commit].
 func (tx *Tx) Note(text string, read int64) { tx.commit.Note, tx.commit.Read = text, read }
 
 // MaxKey returns the greatest key in the table, 0 if it is empty.
@@ -106,11 +105,11 @@ func (tx *Tx) MaxKeyBelow(end int64) int64 {
 	return most
 }
 
-// Server identifies the server.
+// Server returns the identity of the server.
 func (tx *Tx) Server() string { return tx.s.id }
 
-// Epoch counts the moments at which the server failed, and says when it was ready after the
-// last one.
+// Epoch returns how many times the server has failed, and when it was ready after the last
+// time.
 func (tx *Tx) Epoch() (n int, ready time.Duration) { return tx.s.epoch, tx.s.ready }
 
 // Now returns what the server's clock shows.
@@ -169,8 +168,7 @@ func (s *Server) Switches() int {
 	return s.ids
 }
 
-// Raise sets a row to at least to, as an operator does: when no transaction is
-// open.
+// Raise sets a row to at least to, as an operator does, while no transaction is open.
 func (s *Server) Raise(row string, to int64) {
 	s.lock <- struct{}{}
 	defer func() { <-s.lock }()
@@ -188,12 +186,12 @@ func (s *Server) max() int64 {
 	return most
 }
 
-// insert inserts rows, all or none, and reports whether no key was there.
+// insert inserts rows, all or none, and returns false if one of the keys existed before.
 func (s *Server) insert(keys []int64) bool {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	if s.shared && s.mode != up {
-		return true // the application sees an error, and no row
+		return true // the application gets an error, and no row is stored
 	}
 	for _, key := range keys {
 		if _, ok := s.table[key]; ok {
@@ -238,7 +236,7 @@ func (s *Server) undoOpen() {
 	s.open = nil
 }
 
-// undo takes back what a transaction or a statement has done.
+// undo undoes a transaction or a statement.
 func (s *Server) undo(c *Commit) {
 	if c.Row != "" {
 		s.rows[c.Row] = c.Old
@@ -264,9 +262,9 @@ func (s *Server) commit(a actor, c *Commit) {
 	s.w.note(event{slot: a.slot, commit: c}, "%s commits for %s: %s", s.name, c.life(), c)
 }
 
-// lose undoes the last commits, n at most or a whole transaction more, and returns how
-// many: a replica that did not have them takes over under another identity, or a copy from
-// before them is restored.
+// lose undoes the last n commits, or a few more to lose whole transactions, and returns how
+// many it has undone. If takeOver is true, a replica that did not have them takes over
+// under another identity; otherwise a copy from before them is restored.
 func (s *Server) lose(n int, takeOver bool) (lost int) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
@@ -279,7 +277,7 @@ func (s *Server) lose(n int, takeOver bool) (lost int) {
 	kept := len(s.log) - min(n, len(s.log))
 	for kept > 0 && kept < len(s.log) && s.log[kept].Transaction != nil &&
 		s.log[kept].Transaction == s.log[kept-1].Transaction {
-		kept-- // all of it or nothing
+		kept-- // a transaction is lost as a whole
 	}
 	for _, c := range slices.Backward(s.log[kept:]) {
 		c.Lost = true

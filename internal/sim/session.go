@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Session is a thread's connection to a store that is a file, as SQLite's is.
-// The table is in it; one transaction writes at a time, and the others wait for
-// it. A process that is killed leaves its transaction undone.
+// Session is a thread's connection to a store that is a file, as SQLite's is. The
+// application's table is in the file too. One transaction writes at a time, and the others
+// wait for it. The transaction of a killed process is undone.
 type Session struct {
-	// Heedless makes a mutant of the client: it takes no notice of a commit
-	// that fails.
+	// Heedless makes a mutant of the client (it has a deliberate mistake): the client
+	// ignores it if a commit fails.
 	Heedless bool
 
 	p  *Process
@@ -26,9 +26,9 @@ type Transaction struct {
 	Statements []*Commit
 
 	writes bool // it has the lock
-	epoch  int  // of the server, when it got that
+	epoch  int  // the server's epoch when it got the lock
 
-	// On a Conn.
+	// These are for a transaction on a Conn.
 	over bool          // it has ended; guarded by the world's mu
 	done chan struct{} // closed when it loses the lock
 }
@@ -46,8 +46,8 @@ func (c *Session) transaction() *Transaction {
 	return c.tx
 }
 
-// Write applies f on a session: in the transaction that is open, or in one of
-// its own, which has been committed when it returns without an error.
+// Write calls f on a session: in the transaction that is open, or in a new one, which has
+// been committed when Write returns without an error.
 func Write[T any](ctx context.Context, c *Session, f func(*Tx) T) (T, error) {
 	var value T
 	err := c.write(ctx, func(tx *Tx) { value = f(tx) })
@@ -86,9 +86,8 @@ func (c *Session) write(ctx context.Context, f func(*Tx)) error {
 	return err
 }
 
-// Transact calls f, which writes on the session, in the transaction that is open,
-// or in one of its own, which has been committed when it returns without an
-// error.
+// Transact calls f, which writes on the session, in the transaction that is open, or in a
+// new one, which has been committed when Transact returns without an error.
 func Transact(c *Session, f func() error) error {
 	if c.tx != nil {
 		return f()
@@ -154,7 +153,7 @@ func (c *Session) wait(ctx context.Context) error {
 	}
 }
 
-// commit ends the transaction; with an error it was rolled back.
+// commit commits the transaction. If it returns an error, the transaction was rolled back.
 func (c *Session) commit() error {
 	w, s, tx := c.p.World, c.p.World.Server, c.tx
 	if !tx.writes {
@@ -203,7 +202,7 @@ func (c *Session) rollback() {
 	tx.Undone = true
 }
 
-// release ends the transaction's hold of the server.
+// release releases the lock of the server, if the transaction has it.
 func (c *Session) release() {
 	if c.tx.writes {
 		<-c.p.World.Server.lock
@@ -211,7 +210,7 @@ func (c *Session) release() {
 	c.tx = nil
 }
 
-// insert inserts rows, all or none, and reports whether no key was there.
+// insert inserts rows, all or none, and returns false if one of the keys existed before.
 func (c *Session) insert(ctx context.Context, keys []int64) (bool, error) {
 	return Write(ctx, c, func(tx *Tx) bool {
 		for _, key := range keys {
@@ -227,8 +226,8 @@ func (c *Session) insert(ctx context.Context, keys []int64) (bool, error) {
 	})
 }
 
-// execute executes a statement, or on a session a transaction of some. It
-// reports false when the process has been killed.
+// execute executes a statement, or, on a session, sometimes a transaction of several. It
+// returns false if the process has been killed.
 func (t *thread) execute(impatient float64) bool {
 	c := t.session
 	if c == nil || t.a.rand.IntN(2) == 0 {

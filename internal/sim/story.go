@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// event is a line of the story.
+// event is a line of the story of a world.
 type event struct {
 	at     time.Duration
 	slot   int64
 	text   string
-	fault  bool    // something goes wrong
+	fault  bool    // it is about a fault
 	keys   []int64 // that are handed out
-	commit *Commit // of the store; nil: none
+	commit *Commit // the commit of the store that it is about; nil if there is none
 }
 
 // note adds a line to the history, and to the story if a story was asked for.
@@ -56,8 +56,8 @@ func mixed(a, b uint64) uint64 {
 	return x ^ x>>31
 }
 
-// History returns a number that identifies a history: which process did what in which
-// nanosecond, and got which keys. One seed has one history.
+// History returns a number that identifies a history: which process did what at which
+// nanosecond, and got which keys. The same seed always has the same history.
 func (w *World) History() uint64 { return w.story.history.Load() }
 
 // Keys returns how many keys were handed out.
@@ -70,8 +70,7 @@ func (w *World) Keys() int {
 }
 
 // Story returns the story of a world of a trial, for a reader who does not know the
-// simulator. It is empty except for its head and its end unless the run was asked for a
-// trace.
+// simulator. If the run has no trace, it consists of the head and the end.
 func (w *World) Story(trial string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "World %d of the trial %q.\n\n", w.Seed, trial)
@@ -87,7 +86,7 @@ func (w *World) Story(trial string) string {
 	if len(w.broken) == 0 {
 		once := ", none of them twice"
 		if w.trial.Void != nil || w.trial.Excuse != nil && w.Server.Lost() > 0 {
-			once = "" // what a rollback or a failover has lost may come again
+			once = "" // keys whose commit was lost may come again
 		}
 		fmt.Fprintf(&b, "No law is broken: %s got %s%s.\n",
 			counted(len(w.Issues), "statement"), counted(w.Keys(), "key"), once)
@@ -99,7 +98,7 @@ func (w *World) Story(trial string) string {
 	return b.String()
 }
 
-// head adds the traits that a seed has drawn.
+// head writes the properties of the world that the seed has drawn.
 func (w *World) head(b *strings.Builder) {
 	fmt.Fprintf(b, "%s of %s each draw keys and insert rows with them.\n",
 		upper(counted(w.traits.processes, "process")), counted(w.traits.threads, "thread"))
@@ -177,8 +176,8 @@ func (w *World) reserves(c *Commit, key int64) bool {
 	return c.Row != "" && c.Old <= key && key < c.New
 }
 
-// Trace returns what has happened, a line each, in order of time. It is empty
-// unless the run was asked for it.
+// Trace returns what has happened, a line each, in order of time. It is empty unless the
+// run has a trace.
 func (w *World) Trace() string {
 	var b strings.Builder
 	for _, e := range w.sorted() {
@@ -223,7 +222,7 @@ func (c *Commit) String() string {
 	return b.String()
 }
 
-// list is the keys of a statement in the story.
+// list prints the keys of a statement in the story.
 type list []int64
 
 func (l list) String() string {
@@ -238,7 +237,7 @@ func (l list) String() string {
 	return fmt.Sprintf("the keys %d to %d", l[0], l[len(l)-1])
 }
 
-// counted is a number of things: "1 key", "2 keys".
+// counted returns a number of things: "1 key", "2 keys".
 func counted(n int, what string) string {
 	switch {
 	case n == 1:
@@ -249,7 +248,7 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// upper is a number at the beginning of a sentence.
+// upper writes the digit at the beginning of a sentence as a word.
 func upper(text string) string {
 	for _, n := range []struct{ digit, word string }{{"1 ", "One "}, {"2 ", "Two "}, {"3 ", "Three "}, {"4 ", "Four "}} {
 		if rest, ok := strings.CutPrefix(text, n.digit); ok {

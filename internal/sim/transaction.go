@@ -22,8 +22,8 @@ func (c *Conn) Begin() { c.tx = &Transaction{done: make(chan struct{})} }
 // InTransaction reports whether a transaction was begun and not ended.
 func (c *Conn) InTransaction() bool { return c.tx != nil }
 
-// End commits the transaction, or rolls it back. After an error it may have been
-// committed all the same.
+// End commits the transaction, or rolls it back. After an error the transaction may have
+// been committed all the same.
 func (c *Conn) End(ctx context.Context, commit bool) error {
 	r := request{tx: c.tx, ends: rollsBack}
 	if commit {
@@ -32,7 +32,7 @@ func (c *Conn) End(ctx context.Context, commit bool) error {
 	_, err := c.send(ctx, r)
 	if err == nil || err == ErrRolledBack {
 		c.tx = nil
-	} // else Close has the server end it, unless it has
+	} // otherwise Close makes the server end the transaction
 	return err
 }
 
@@ -50,8 +50,8 @@ func (c *Conn) Close() {
 	}
 }
 
-// pass is a step of the process. Within a transaction it ends with the context: at that
-// moment database/sql takes a lock, and waits for the call that is under way.
+// pass lets the process make a step. Within a transaction, it returns when the context
+// ends: database/sql then takes a lock, and waits for the call that is under way.
 func (c *Conn) pass(ctx context.Context, a actor, r request) error {
 	step := func() error {
 		if a.sleep(0); !c.p.step(a) {
@@ -111,8 +111,8 @@ func (s *Server) part(a actor, c *Conn, r request) answer {
 	return answer{r.number, nil, nil}
 }
 
-// hold gives a transaction the lock of the server, unless it has it. It reports false where
-// the transaction is over.
+// hold waits until a transaction has the lock of the server. It returns false if the
+// transaction is over.
 func (s *Server) hold(a actor, c *Conn, tx *Transaction) bool {
 	w := s.w
 	w.mu.Lock()
@@ -155,8 +155,8 @@ func (s *Server) abort(tx *Transaction) {
 	tx.over = true
 }
 
-// release ends the hold of a transaction on a connection, if one has the lock. The caller
-// holds the world's mu.
+// release releases the lock, if a transaction on a connection has it. The caller holds the
+// world's mu.
 func (s *Server) release() {
 	tx := s.holder
 	if tx == nil {

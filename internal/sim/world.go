@@ -1,10 +1,9 @@
-// Package sim is a small world in which sources of keys are put to the test: processes
-// with clocks of their own, a store that is reached over a network, and faults, all drawn
-// from a seed and run in virtual time. It is for tests.
+// Package sim simulates a small world in which sources of keys are tested: processes with
+// clocks of their own, a store that is reached over a network, and faults, all drawn from a
+// seed and run in virtual time. It is for tests.
 //
-// A [Trial] runs the real source. It defines how a process opens one; the world starts
-// the processes, lets their threads execute statements and insert rows, and breaks
-// things:
+// A [Trial] runs the real source. It defines how a process opens one; the world starts the
+// processes, lets their threads execute statements and insert rows, and breaks things:
 //
 //	the network   latency, lost requests, lost answers, answers that come twice
 //	              and so out of order
@@ -15,12 +14,11 @@
 //	              is paused, or cut off from the store; its clock is off, drifts and
 //	              is set by a second, a minute or a day in either direction
 //
-// A source that is a [Joiner] has a store of another kind: a file, on which each
-// thread has a [Session] with transactions of one or more statements. They wait
-// for each other, commit, roll back, or are undone by a kill or a crash.
+// A source that is a [Joiner] has a store of another kind: a file, on which each thread has
+// a [Session] with transactions of one or more statements. They wait for each other,
+// commit, roll back, or are undone by a kill or a crash.
 //
-// Then the faults end, and every process has to get keys again. What is
-// checked:
+// Then the faults end, and every process has to get keys again. What is checked:
 //
 //	unique        no key is handed out twice. Trial.Excuse may allow it where a
 //	              commit was lost, never within one process; and Trial.Void where
@@ -31,22 +29,22 @@
 //	              Trial.Recovery, unless Trial.Spent says that there are none
 //	errors        requests fail only as Trial.Allow says
 //
-// and what Trial.Check finds in the [World] besides. A key counts as handed out
-// when the source's Next has returned it to a process that is alive.
+// and what Trial.Check finds in the [World] besides. A key counts as handed out when the
+// source's Next has returned it to a process that is alive.
 //
 // # One seed, one history
 //
-// Every goroutine of the world sleeps until instants that no other one uses,
-// and has random numbers of its own, so that the order in which goroutines run
-// does not matter. Two timers of the code under test that end in the same
-// nanosecond may still be taken in either order.
+// Every goroutine of the world sleeps until instants that no other one uses, and has random
+// numbers of its own, so that the order in which goroutines run does not matter. Two timers
+// of the code under test that end in the same nanosecond may still be taken in either
+// order.
 //
 // # Adding a source
 //
-// Write a Trial beside the source's tests, with an Open that connects the
-// source to [Process.Now] and to [Conn.Update], and run it with [Trial.Run].
-// What a mutant does wrong belongs into wrappers around the source and its
-// store, so that the code under test stays as it is.
+// Write a Trial beside the source's tests, with an Open that connects the source to
+// [Process.Now] and to [Conn.Update], and run it with [Trial.Run]. What a mutant does wrong
+// belongs into wrappers around the source and its store, so that the code under test stays
+// as it is.
 package sim
 
 import (
@@ -64,20 +62,20 @@ import (
 type Source interface {
 	// Next returns n keys.
 	Next(ctx context.Context, n int) ([]int64, error)
-	// Close ends what the source has started. It must not ask the store.
+	// Close ends what the source has started. It must not send anything to the store.
 	Close(ctx context.Context) error
 }
 
-// Suspect is a [Source] that is notified when a key of it was found in use.
+// Suspect is a [Source] that is notified when one of its keys was found in use.
 type Suspect interface{ Drop() }
 
-// Follower is a [Source] that is notified of keys which the application brings.
+// Follower is a [Source] that is notified of keys that the application inserts itself.
 type Follower interface {
 	Advance(ctx context.Context, to int64) error
 }
 
-// Joiner is a [Source] that draws keys on the connection of the statement. Where
-// a source is one, its store is a file: see [Session].
+// Joiner is a [Source] that draws keys on the connection of the statement. Its store is a
+// file: see [Session].
 type Joiner interface {
 	NextOn(ctx context.Context, n int, c *Session) ([]int64, error)
 	AdvanceOn(ctx context.Context, to int64, c *Session) error
@@ -87,46 +85,47 @@ type Joiner interface {
 type Trial struct {
 	// Open makes the source of a process that has just been started.
 	Open func(*Process) (Source, error)
-	// Central reports that there is a second server, on which the first one's rows
+	// Central reports whether there is a second server, on which the first one's rows
 	// depend: see [Process.ConnTo]. A fault of servers may hit either of the two.
 	Central bool
 	// Faults are the faults that may happen; each seed draws some of them.
 	Faults []Fault
-	// Recovery is how long after the faults a process may be without keys. It
-	// gets the world, since that may depend on what has happened.
+	// Recovery returns how long after the faults a process may be without keys. It gets the
+	// world, since that may depend on what has happened.
 	Recovery func(*World) time.Duration
 
-	// Contiguous and Ordered are the promises of the source; Steady promises that a
-	// process which has keys after the faults fails no more.
+	// Contiguous and Ordered are the promises of the source. Steady promises that a process
+	// which has got keys after the faults never fails again.
 	Contiguous, Ordered, Steady bool
-	// Excuse reports whether a key may have been handed out twice; nil: never. It is not
-	// asked about two issues in one life of a process.
+	// Excuse reports whether a key may have been handed out twice; nil means never. It is
+	// not called for two issues in one life of a process.
 	Excuse func(w *World, a, b Issue, key int64) bool
-	// Void reports whether the keys of an issue were given back by a rollback, so that
-	// they may come again; nil: never.
+	// Void reports whether the keys of an issue were given back by a rollback, so that they
+	// may come again; nil means never.
 	Void func(*World, Issue) bool
-	// Allow reports whether a request may fail with err; nil: it may when its context has
-	// ended, or while there are faults.
+	// Allow reports whether a request may fail with err. If it is nil, a request may fail
+	// when its context has ended, or while there are faults.
 	Allow func(w *World, err error) bool
-	// Spent reports whether err is a source's last answer: all its keys have been handed
-	// out. Then a process need not get any after the faults. nil: there is no such
-	// answer. It is an error besides, which Allow has to allow.
+	// Spent reports whether err means that all keys of a source have been handed out, so
+	// that a process need not get any after the faults. nil means that this never happens.
+	// Allow has to allow such an error, too.
 	Spent func(w *World, err error) bool
 	// Reserves reports whether a commit has reserved a key; the story of a world shows
-	// these commits when a law about the key is broken. nil: a commit reserves the keys
-	// from the old integer of its row to the new one.
+	// these commits when a law about the key is broken. If it is nil, a commit reserves the
+	// keys from the old integer of its row to the new one.
 	Reserves func(w *World, c *Commit, key int64) bool
-	// Seeds is how many seeds "make test" runs; 0: as many as of the other trials.
+	// Seeds is how many seeds "make test" runs; zero means as many as of the other trials.
 	Seeds uint64
-	// Begin makes what else a world has, such as World.Model. nil: nothing.
+	// Begin, if it is set, prepares the world, such as World.Model.
 	Begin func(*World)
-	// Meddle is the fault [Meddle]: a forbidden action, which it returns.
+	// Meddle carries out a forbidden action when the fault [Meddle] happens, and returns
+	// its description.
 	Meddle func(*World) string
-	// Apart keeps the table that the application inserts into out of the store's database.
+	// Apart keeps the application's table out of the store's database.
 	Apart bool
-	// Repair is the operator's work when the faults have ended.
+	// Repair does the operator's work when the faults have ended.
 	Repair func(*World)
-	// Check finds what else is wrong at the end, and calls [World.Failf].
+	// Check checks further laws at the end. It calls [World.Failf] for each that is broken.
 	Check func(*World)
 }
 
@@ -135,12 +134,12 @@ type Trial struct {
 type World struct {
 	Seed    uint64
 	Server  *Server
-	Central *Server // another one, of a Trial that says so; else nil
+	Central *Server // the second server, if Trial.Central is set; else nil
 	Issues  []Issue // in order of their ends
 	Drops   []Drop
 	Follows []Follow
-	Faults  []Fault // those that this seed draws from
-	Model   any     // of Trial.Begin
+	Faults  []Fault // the faults that may happen under this seed
+	Model   any     // set by Trial.Begin
 
 	trial  *Trial
 	traits traits
@@ -152,7 +151,7 @@ type World struct {
 
 	story storyLines
 
-	mu     sync.Mutex // guards what follows and the fields above; held for no wait
+	mu     sync.Mutex // guards what follows and the fields above; never held during a wait
 	broken []string
 	procs  []*Process
 }
@@ -164,19 +163,19 @@ type storyLines struct {
 	events  []event
 }
 
-// traits are the values that a seed draws for its world.
+// traits are the properties that a seed draws for its world.
 type traits struct {
 	processes, threads int
 	think              time.Duration // mean time between two statements
 	latency            time.Duration // mean time of a message
 	rows               int           // most rows of a statement
-	loss, rollback     float64       // parts of the messages and transactions
+	loss, rollback     float64       // the parts of messages that are lost, and of transactions that are rolled back
 	double             float64       // part of the answers that come twice
 	impatient          float64       // part of the requests that have a deadline
 	brought            float64       // part of the statements that bring a key
 }
 
-// newWorld draws a world. It must be called in a bubble of testing/synctest.
+// newWorld draws the world of a seed. It must be called in a bubble of testing/synctest.
 func newWorld(t *Trial, seed uint64, trace bool) *World {
 	w := &World{Seed: seed, trial: t, start: time.Now(), trace: trace}
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -191,7 +190,7 @@ func newWorld(t *Trial, seed uint64, trace bool) *World {
 	}
 	w.calm = between(r, 2*time.Second, 10*time.Second)
 	for _, f := range t.Faults {
-		// One seed in four has none, so that what must always work is seen.
+		// One seed in four has no faults, which shows that everything works without them.
 		if seed%4 != 0 && r.IntN(2) == 0 {
 			w.Faults = append(w.Faults, f)
 		}
@@ -228,7 +227,7 @@ func (w *World) Has(f Fault) bool { return slices.Contains(w.Faults, f) }
 // Brings reports whether the application may insert keys of its own.
 func (w *World) Brings() bool { return w.traits.brought > 0 || w.Has(Collide) }
 
-// run lets the world go on until all processes have ended.
+// run runs the world until all processes have ended.
 func (w *World) run() {
 	w.wg.Go(w.chaos)
 	for _, p := range w.procs {
@@ -254,7 +253,7 @@ func (w *World) Failf(format string, args ...any) {
 	w.broken = append(w.broken, fmt.Sprintf(format, args...))
 }
 
-// Broken returns what laws are broken, each with its name first.
+// Broken returns the laws that are broken, each with its name first.
 func (w *World) Broken() []string { return w.broken }
 
 // breaks reports whether a law is broken, any if its name is empty.

@@ -8,13 +8,14 @@ import (
 	"github.com/keyfill/keyfill/internal/sim"
 )
 
-// A slice is how long one trial goes on before the next one has its turn.
+// The shortest and the longest slice: how long one trial runs until the next one has its
+// turn.
 const (
 	leastSlice = 2 * time.Second
 	mostSlice  = 30 * time.Second
 )
 
-// tally is the sum of the findings of one trial so far.
+// tally is the sum of the results of one trial so far.
 type tally struct {
 	test
 	next             uint64 // seed
@@ -26,7 +27,8 @@ type tally struct {
 	broken           []string
 }
 
-// explore finds each mutant, and then runs the trials in turn until the time is over.
+// explore checks that each mutant (a deliberate mistake) is found, and then runs the trials
+// in turn until the time is over.
 func (e *explorer) explore(tests []test) error {
 	begin := time.Now()
 	var trials []*tally
@@ -58,7 +60,8 @@ func (e *explorer) explore(tests []test) error {
 	return errors.Join(all...)
 }
 
-// find runs the seeds from 1 on until each mutant is found, and returns how many are not.
+// find runs the seeds from 1 on until each mutant is found, and returns how many were not
+// found.
 func (e *explorer) find(t test) (missed int, err error) {
 	reports, err := t.run()
 	if err != nil {
@@ -88,7 +91,7 @@ func (e *explorer) turns(trials []*tally, begin time.Time) error {
 				return nil
 			}
 			if len(t.broken) > 0 {
-				continue // from the same seeds on it is broken again
+				continue // it would fail again from the same seeds on
 			}
 			if err := t.slice(min(max(left, time.Second), slice)); err != nil {
 				return err
@@ -119,7 +122,7 @@ func allBroken(trials []*tally) bool {
 	return true
 }
 
-// slice runs the next worlds of a trial.
+// slice runs the next worlds of a trial for the time d.
 func (t *tally) slice(d time.Duration) error {
 	reports, err := t.run(sim.EnvTime+"="+d.String(), fmt.Sprintf("%s=%d", sim.EnvFrom, t.next))
 	if err != nil {
@@ -140,7 +143,7 @@ func (t *tally) slice(d time.Duration) error {
 	return nil
 }
 
-// sum prints what was found.
+// sum prints the results of all trials.
 func (e *explorer) sum(trials []*tally, took time.Duration) {
 	fmt.Fprintf(e.out, "\n%-28s %10s %10s %9s %12s %9s %7s  %s\n",
 		"trial", "worlds", "histories", "a second", "keys", "run twice", "unlike", "broken laws")
@@ -176,7 +179,7 @@ func (e *explorer) sum(trials []*tally, took time.Duration) {
 	}
 }
 
-// seedOf returns the seed of "seed 42: …".
+// seedOf returns the seed in a text such as "seed 42: …".
 func seedOf(broken string) string {
 	var seed uint64
 	if _, err := fmt.Sscanf(broken, "seed %d:", &seed); err != nil {

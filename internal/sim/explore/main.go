@@ -45,7 +45,7 @@ type explorer struct {
 	limit time.Duration
 	from  uint64
 
-	folder string // of the tests that were compiled
+	folder string // the folder of the compiled tests
 }
 
 func (e *explorer) main(seed, trial string) (err error) {
@@ -78,8 +78,8 @@ func (e *explorer) main(seed, trial string) (err error) {
 	return e.explore(wanted)
 }
 
-// choose returns the tests whose names match; a trial's exact name means that trial, and
-// its mutants.
+// choose returns the tests whose names match wanted. The exact name of a trial selects that
+// trial and its mutants.
 func choose(all []test, wanted string) ([]test, error) {
 	name, mutant, _ := strings.Cut(wanted, "/")
 	var exact, matching []test
@@ -110,7 +110,7 @@ func choose(all []test, wanted string) ([]test, error) {
 	return matching, nil
 }
 
-// tell prints the stories of the worlds of one seed.
+// tell prints what happens in the worlds of one seed.
 func (e *explorer) tell(tests []test, seed string) error {
 	broken := 0
 	for _, t := range tests {

@@ -17,12 +17,12 @@ import (
 	"github.com/keyfill/keyfill/internal/sim"
 )
 
-// test is a test of a trial, or of mutants.
+// test is a Go test that runs a trial, or mutants of it.
 type test struct {
-	name   string // of the function
-	folder string // of its package
-	binary string // its program
-	mutant string // the only one that is wanted; "": all
+	name   string // the name of the test function
+	folder string // the folder of its package
+	binary string // the compiled test program
+	mutant string // the only mutant to run; empty for all
 }
 
 func (t test) display() string { return sim.Name(t.name) }
@@ -30,13 +30,13 @@ func (t test) display() string { return sim.Name(t.name) }
 func (t test) mutants() bool { return strings.HasSuffix(t.name, "Mutants") }
 
 // run runs the test with variables in its environment and returns its reports. A broken law
-// is no error, but a test that ends without a report is one.
+// is not an error, but a test that ends without a report is an error.
 func (t test) run(variables ...string) ([]sim.Report, error) {
 	pattern := "^" + t.name + "$"
 	if t.mutant != "" {
 		pattern += "/" + regexp.QuoteMeta(t.mutant)
 	}
-	// The time of a slice is its own; what hangs is found by the time of the test.
+	// The test itself stops after its slice of time. This timeout ends a test that hangs.
 	c := exec.Command(t.binary, "-test.run", pattern, "-test.timeout", "2h")
 	c.Dir = t.folder
 	c.Env = append(os.Environ(), append(variables, sim.EnvReport+"=1")...)

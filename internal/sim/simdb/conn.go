@@ -12,37 +12,38 @@ import (
 	"github.com/keyfill/keyfill/internal/sim"
 )
 
-// Client is a process as it connects to the database.
+// Client connects a simulated process to the database.
 type Client struct {
 	DB      *DB
 	Process *sim.Process
 
-	// What a mutant does: Edit changes the text of a statement, Wire a connection to the
-	// server, Session one to a file.
+	// Edit, Wire and Session are set for a mutant, which is a client with a deliberate
+	// mistake. Edit changes the text of a statement, Wire a connection to the server,
+	// Session a connection to a file.
 	Edit func(text string) string
 	Wire func(*sim.Conn)
 }
 
-// doing is the note of a transaction, as the laws of a trial read it.
+// doing is the note of a transaction, by which the laws of a trial know its purpose.
 type doing struct {
 	note  string
 	read  int64
-	looks string // the table whose least key a SELECT MIN asks for, which then has the note; may be empty
+	looks string // the table for which a SELECT MIN of its least key gets the note too; may be empty
 }
 
-// ServerTime is a number to note that stands for the time of the server's clock, in
+// ServerTime, as the number to note, stands for the time of the server's clock, in
 // milliseconds since 1970.
 const ServerTime = -1
 
 type doingKey struct{}
 
-// Doing returns a context whose statements, where they change a row, have a note: see
+// Doing returns a context under which statements that change a row get a note: see
 // [sim.Tx.Note].
 func Doing(ctx context.Context, note string, read int64) context.Context {
 	return context.WithValue(ctx, doingKey{}, doing{note, read, ""})
 }
 
-// Looking is Doing for a statement that looks for the least row of a table.
+// Looking does what Doing does, for a statement that reads the least row of a table.
 func Looking(ctx context.Context, note, table string) context.Context {
 	return context.WithValue(ctx, doingKey{}, doing{note, 0, table})
 }
@@ -109,13 +110,13 @@ func (c connector) Connect(context.Context) (driver.Conn, error) {
 
 func (c connector) Driver() driver.Driver { return nil }
 
-// conn is a connection over the network. An answer that has not come ends it, as with the
-// drivers: the next one might be that to an earlier statement.
+// conn is a connection over the network. If an answer does not come, the connection is
+// broken, as with the drivers: the next answer might be the answer to an earlier statement.
 type conn struct {
 	of     *Client
 	wire   *sim.Conn
 	broken bool
-	tx     context.Context // of the transaction
+	tx     context.Context // the context of the transaction
 }
 
 var (
@@ -155,7 +156,7 @@ func (c *conn) do(ctx context.Context, query string, args []driver.NamedValue) (
 	return r.answered(a)
 }
 
-// failed returns an error as a driver gives it.
+// failed converts an error to the error that a driver would return.
 func (c *conn) failed(err error) error {
 	if err == sim.ErrRolledBack {
 		return rolledBack(c.of.DB.dialect)
@@ -205,7 +206,7 @@ func (t tx) end(commit bool) error {
 	return nil
 }
 
-// result is an answer about rows that were changed.
+// result is the answer to a statement that changes rows, as a driver.Result.
 type result answer
 
 func (r result) LastInsertId() (int64, error) { return r.lastID, nil }
@@ -231,7 +232,7 @@ func (r *rows) Next(dest []driver.Value) error {
 	return nil
 }
 
-// rolledBack returns the error of a transaction that was rolled back for the sake of others.
+// rolledBack returns the error of a transaction that was rolled back because of other ones.
 func rolledBack(d *dialect.Dialect) error {
 	if d.Family == dialect.FamilyMySQL {
 		return &MySQLError{1213}
@@ -247,7 +248,8 @@ func (e *MySQLError) Error() string { return fmt.Sprintf("simdb: error %d", e.Nu
 // Is reports whether target is the simulator's own error.
 func (e *MySQLError) Is(target error) bool { return target == sim.ErrRolledBack }
 
-// postgresError is a state.
+// postgresError is an SQLSTATE, with the method by which errors of PostgreSQL's drivers are
+// recognized.
 type postgresError string
 
 func (e postgresError) Error() string        { return "simdb: SQLSTATE " + string(e) }

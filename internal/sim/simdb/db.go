@@ -32,18 +32,18 @@ import (
 // Tick is how far the server's clock moves at a time.
 const Tick = 100 * time.Millisecond
 
-// MaxKey is the note of a transaction that has looked for the greatest key of the
-// application's table, which it has read.
+// MaxKey is the note of a transaction that has read the greatest key of the application's
+// table.
 const MaxKey = "max key"
 
-// Functions that no engine has.
+// Names of functions that no engine has, and that this package adds.
 const (
 	serverName = "sim_server"      // which server this is
 	clientTime = "sim_client_time" // what the clock of the process shows; for mutants
 	seriesEnd  = "sim_series_end"  // one more than the last integer of the series that are there; for mutants
 )
 
-// servers are the texts by which engines identify a server, the longest first.
+// servers replaces the texts by which engines identify a server, the longest first.
 var servers = strings.NewReplacer(
 	"(SELECT system_identifier FROM pg_control_system()) || '/' || "+timeline, serverName+"()",
 	timeline, serverName+"()",
@@ -57,15 +57,15 @@ const (
 	variables = "CONCAT_WS('/', @@server_id, @@hostname, @@port)"
 )
 
-// current matches PostgreSQL's question whether a statement sees all that was committed before
-// it: here each does.
+// current matches the expression that asks PostgreSQL whether a statement sees all that was
+// committed before it: here each statement does.
 var current = regexp.MustCompile(`(?s)CASE WHEN current_setting\('transaction_isolation'\).*?NOT LIKE '%-YB-%' THEN 1 ELSE 0 END`)
 
-// DB is the database of one kind of engine. It holds no rows, which are the
-// [sim.Server]'s. It is safe for concurrent use.
+// DB is the database of one kind of engine. It holds no rows: the [sim.Server] holds them.
+// It is safe for concurrent use.
 type DB struct {
 	dialect *dialect.Dialect
-	texts   bool     // arguments are in the texts, of which each is another one
+	texts   bool     // the client writes arguments into texts, so that each text differs
 	known   sync.Map // statements by their texts
 	columns map[string]func(key int64) int64
 }
@@ -73,8 +73,8 @@ type DB struct {
 // New returns a database for a dialect: MariaDB's, PostgreSQL's or SQLite's.
 func New(d *dialect.Dialect) *DB { return &DB{dialect: d, texts: d.Name == dialect.MariaDB().Name} }
 
-// NewColumns is New where the application's table has columns that are parts of the key, as
-// the laws of a trial read it.
+// NewColumns does what New does, for an application's table whose columns are computed from
+// the key by the functions in columns.
 func NewColumns(d *dialect.Dialect, columns map[string]func(key int64) int64) *DB {
 	db := New(d)
 	db.columns = columns
@@ -84,7 +84,7 @@ func NewColumns(d *dialect.Dialect, columns map[string]func(key int64) int64) *D
 // Dialect returns the dialect.
 func (db *DB) Dialect() *dialect.Dialect { return db.dialect }
 
-// statement reads a statement. Where its arguments are in the text, it returns them.
+// statement parses a statement. If its arguments are in the text, it returns them.
 func (db *DB) statement(text string) (s *statement, args []any) {
 	if strings.Contains(text, "@@") || strings.Contains(text, "pg_") {
 		text = current.ReplaceAllString(servers.Replace(text), "1")
@@ -111,16 +111,16 @@ type answer struct {
 type env struct {
 	tx     *sim.Tx
 	args   []any
-	client time.Time // of the process
+	client time.Time // the time that the process's clock shows
 	row    *Row
-	old    *Row  // that an INSERT has found
-	key    int64 // of the application's row, where there is no other
+	old    *Row  // the row that an INSERT has found
+	key    int64 // the key of the application's row, if the statement is about that table
 	lastID int64
 }
 
 func (e *env) now() time.Time { return e.tx.Now().Truncate(Tick) }
 
-// made returns a text that comes once.
+// made returns a text that no other call returns.
 func (e *env) made() string {
 	return fmt.Sprint(e.tx.Server(), " ", e.tx.Now().UnixNano(), " ", e.tx.Count())
 }
@@ -200,7 +200,7 @@ func (s *statement) selectRows(e *env) (a answer) {
 	return a
 }
 
-// better returns the one of two values that is answered with.
+// better returns the one of two values that MAX or MIN returns.
 func (o output) better(a, b any) any {
 	order, known := compare(a, b)
 	if !known || o.most && order < 0 || o.least && order > 0 {
@@ -217,7 +217,7 @@ func (s *statement) keys(e *env) answer {
 	var greatest int64
 	for key := range e.tx.Keys() {
 		if e.key = key; key > greatest && (s.where == nil || isTrue(s.where(e))) {
-			greatest = key // and so is each part of it, within what the WHERE says
+			greatest = key // each column that is computed from it is then the greatest too, within the WHERE
 		}
 	}
 	e.tx.Note(MaxKey, greatest)
@@ -229,7 +229,7 @@ func (s *statement) keys(e *env) answer {
 	return answer{rows: [][]driver.Value{row}}
 }
 
-// answer returns what a row answers with.
+// answer returns the values that the statement returns for a row.
 func (s *statement) answer(e *env) []driver.Value {
 	row := make([]driver.Value, len(s.outputs))
 	for i, o := range s.outputs {
@@ -238,7 +238,7 @@ func (s *statement) answer(e *env) []driver.Value {
 	return row
 }
 
-// errDuplicate is the error of a row whose key is there.
+// errDuplicate is the error of a row whose key exists already.
 var errDuplicate = errors.New("simdb: duplicate key")
 
 func (s *statement) insertRow(e *env) answer {
@@ -279,8 +279,8 @@ func (db *DB) change(s *statement, e *env) (a answer) {
 		changed := *r
 		e.row = r
 		if inOrder {
-			// "UPDATE Statement" of MySQL's manual: assignments are worked out from left to
-			// right, each from the row as those before it have left it.
+			// "UPDATE Statement" of MySQL's manual: assignments are evaluated from left to
+			// right, each with the values that the ones before it have set.
 			e.row = &changed
 		}
 		for _, set := range s.sets {
@@ -290,7 +290,7 @@ func (db *DB) change(s *statement, e *env) (a answer) {
 		case !same:
 			e.tx.Store(name, &changed)
 			a.affected++
-		case !inOrder: // whose drivers count rows that have changed
+		case !inOrder: // MySQL's drivers count only rows that have changed
 			a.affected++
 		}
 		if s.outputs != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// expr works out a value: an int64, a float64, a string, a bool, a time.Time, a
+// expr computes a value: an int64, a float64, a string, a bool, a time.Time, a
 // time.Duration, or nil for NULL.
 type expr func(*env) any
 
@@ -118,7 +118,7 @@ func (p *parser) product() expr {
 func (p *parser) cast() expr {
 	value := p.value()
 	for p.is("::") {
-		p.take(word) // the values have the type already
+		p.take(word) // the type of the cast is skipped, since the values have it
 	}
 	return value
 }
@@ -198,7 +198,7 @@ func constant(v any, err error) expr {
 	return func(*env) any { return v }
 }
 
-// cases is a CASE of one condition, or of one value that another one may be equal to.
+// cases parses a CASE of one condition, or of one value that is compared with another one.
 func (p *parser) cases() expr {
 	var subject expr
 	if !p.sees("when") {
@@ -226,7 +226,8 @@ func (p *parser) cases() expr {
 	}
 }
 
-// interval is one millisecond, or as many microseconds as an expression says.
+// interval parses an interval of one millisecond, or of as many microseconds as an
+// expression says.
 func (p *parser) interval() expr {
 	if p.tokens[0].kind == literal {
 		if text := p.take(literal); text != "1 millisecond" {
@@ -239,7 +240,7 @@ func (p *parser) interval() expr {
 	return func(e *env) any { return combine("*", n(e), time.Microsecond) }
 }
 
-// compare compares two values; NULL with nothing.
+// compare returns the order of two values. known is false if one of them is NULL.
 func compare(a, b any) (order int, known bool) {
 	if a == nil || b == nil {
 		return 0, false
@@ -279,7 +280,7 @@ func combine(sign string, a, b any) any {
 	case time.Duration:
 		switch a := a.(type) {
 		case int64:
-			return time.Duration(a) * b // the only sign for which there is SQL
+			return time.Duration(a) * b // keyfill only multiplies intervals
 		case time.Time:
 			return a.Add(b)
 		}

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// call is a function whose bracket has been passed.
+// call parses the arguments of a function, after the opening bracket, and returns its
+// value.
 func (p *parser) call(name string) expr {
 	args := p.list()
 	first := func(e *env) any { return args[0](e) }
@@ -58,7 +59,8 @@ func (p *parser) call(name string) expr {
 	panic(fmt.Sprintf("simdb: an unknown function %q in\n%s", name, p.text))
 }
 
-// sqliteTime is strftime of the time now, which may be that many seconds ahead.
+// sqliteTime evaluates strftime for the present time, to which a number of seconds may be
+// added.
 func sqliteTime(e *env, args []expr) any {
 	if args[0](e) != "%Y-%m-%dT%H:%M:%fZ" || args[1](e) != "now" {
 		panic("simdb: an unknown form of strftime")

@@ -8,7 +8,7 @@ import (
 
 // token is a word, a number, a text, a placeholder or a sign.
 type token struct {
-	kind byte // one of those below
+	kind byte // one of the constants below
 	text string
 }
 
@@ -16,7 +16,7 @@ const (
 	word        byte = 'w' // in lower case where it is not quoted
 	number      byte = 'n'
 	literal     byte = 't' // without its quotes
-	placeholder byte = '?' // "" or a number
+	placeholder byte = '?' // its text is empty or a number
 	sign        byte = 's'
 	end         byte = 'e'
 )
@@ -27,7 +27,7 @@ func isWord(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// text reads a text in quotes, which begins at from, and returns where it ends.
+// text reads a text in quotes, which begins at from, and returns the offset after it.
 func text(query string, from int) (text string, end int) {
 	for at := from + 1; ; {
 		close := strings.IndexByte(query[at:], '\'')
@@ -43,7 +43,8 @@ func text(query string, from int) (text string, end int) {
 	}
 }
 
-// literalOf returns the value of a text: a time that comes before all others is one.
+// literalOf returns the value of a text. A text that begins with 1970-01-01 is a time
+// before all others.
 func literalOf(text string) any {
 	if strings.HasPrefix(text, "1970-01-01") {
 		return time.Unix(0, 0).UTC()
@@ -51,7 +52,8 @@ func literalOf(text string) any {
 	return text
 }
 
-// arguments returns a statement with placeholders for its integers and texts, and these.
+// arguments replaces the integers and texts of a statement by placeholders, and returns
+// both.
 func arguments(query string) (string, []any) {
 	var (
 		b    strings.Builder

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// firstLook is the question for all that a sequence is opened with: the greatest key, its row,
-// and another row that names the column.
+// firstLook matches the query that reads all that is needed to open a sequence: the
+// greatest key, the row of the sequence, and another row that names the column.
 var firstLook = regexp.MustCompile(`(?s)^SELECT k\.greatest, k\.hidden, s\.next_value, s\.incarnation, (.*), s\.table_name, s\.column_name, s\.parameters,
 \(SELECT MIN\(o\.name\) FROM keyfill_sequences o WHERE (.*)\)
 FROM \(SELECT MAX\((.*)\) AS greatest, (.*) AS hidden FROM (.*)\) k
 LEFT JOIN keyfill_sequences s ON s\.name = (.*)$`)
 
-// look holds its parts, which one transaction answers.
+// look holds the parts of such a query, all of which one transaction answers.
 type look struct{ keys, row, other *statement }
 
-// lookOf reads a first look, nil for another statement.
+// lookOf parses a query that firstLook matches. It returns nil for any other statement.
 func lookOf(text string, parts map[string]func(key int64) int64) *statement {
 	part := firstLook.FindStringSubmatch(text)
 	if part == nil {

@@ -12,18 +12,18 @@ type statement struct {
 	table string // may be empty
 	of    *table // that table, if it is one of keyfill's
 
-	key       []expr   // of the only row that it can be about; nil where it is about others
-	outputs   []output // of a SELECT, or of RETURNING
+	key       []expr   // the primary key, if the statement can be about one row only; else nil
+	outputs   []output // the outputs of a SELECT, or of RETURNING
 	where     expr     // nil for all rows
-	columns   []int    // that an INSERT names
+	columns   []int    // the columns that an INSERT names
 	values    []expr
-	sets      []set // of an UPDATE, or where an INSERT finds its row
+	sets      []set // the assignments of an UPDATE, or of an INSERT that finds its row
 	conflicts bool  // an INSERT that finds its row is no error
-	look      *look // of a first look; nil for others
+	look      *look // the parts of a query that firstLook matches; nil for others
 }
 
-// output is a value that a row answers with, or with most or least the greatest or least
-// of these values among all rows.
+// output is a value that a statement returns for each row. With most or least, it returns
+// only the greatest or least of these values.
 type output struct {
 	value       expr
 	most, least bool
@@ -34,8 +34,8 @@ type set struct {
 	to     expr
 }
 
-// parser reads one statement. What it does not know, it panics at: a statement that is not
-// understood exactly must not be answered.
+// parser parses one statement. It panics at anything that it does not know: a statement
+// that is not understood exactly must not be answered.
 type parser struct {
 	text   string
 	tokens []token
@@ -43,8 +43,8 @@ type parser struct {
 	of     *table
 	parts  map[string]func(key int64) int64 // columns of the application's table
 
-	last  int          // the column that was the last value to be read; -1 for another one
-	equal map[int]expr // what columns are compared with
+	last  int          // the column that the last value was, -1 if it was no column
+	equal map[int]expr // the values with which columns are compared by =
 	other bool         // the comparisons need not all hold
 }
 
@@ -52,7 +52,7 @@ func (p *parser) fail(what string) {
 	panic(fmt.Sprintf("simdb: %s before %q in\n%s", what, p.tokens[0].text, p.text))
 }
 
-// is reports whether words or signs come next, and passes them.
+// is reports whether words or signs come next, and skips them if so.
 func (p *parser) is(words ...string) bool {
 	if !p.sees(words...) {
 		return false
@@ -76,7 +76,7 @@ func (p *parser) need(words ...string) {
 	}
 }
 
-// take passes a token of a kind.
+// take skips a token, which must be of a kind, and returns its text.
 func (p *parser) take(kind byte) string {
 	t := p.tokens[0]
 	if t.kind != kind {
@@ -93,8 +93,8 @@ func parse(text string, parts map[string]func(key int64) int64) *statement {
 	return parseFrom(text, 0, parts)
 }
 
-// parseFrom is parse for a part of a statement that has so many placeholders without a number
-// before it.
+// parseFrom parses a part of a statement, with places placeholders without a number before
+// it.
 func parseFrom(text string, places int, parts map[string]func(key int64) int64) *statement {
 	p := &parser{text: text, tokens: lex(text), places: places, equal: map[int]expr{}, parts: parts}
 	p.find()
@@ -120,7 +120,7 @@ func parseFrom(text string, places int, parts map[string]func(key int64) int64) 
 	case "insert":
 		p.insert(s)
 	case "set":
-		// Of the session: what it says is how the database is anyway.
+		// These are settings of the session, which the simulated database always has.
 		if text != "SET autocommit = 1, wsrep_sync_wait = 1" && text != "SET autocommit = 1" {
 			p.fail("an unknown setting")
 		}
@@ -134,7 +134,7 @@ func parseFrom(text string, places int, parts map[string]func(key int64) int64) 
 	return s
 }
 
-// find looks for the table: a column may be named before it.
+// find looks for the table first, since a column may be named before it.
 func (p *parser) find() {
 	for i, t := range p.tokens[:len(p.tokens)-1] {
 		if t.kind == word && (t.text == "from" || t.text == "update" || t.text == "into") {
@@ -145,7 +145,7 @@ func (p *parser) find() {
 	}
 }
 
-// column returns the place of a column of the table.
+// column returns the index of a column of the table.
 func (p *parser) column(name string) int {
 	i := p.of.column(name)
 	if i < 0 {
@@ -154,7 +154,7 @@ func (p *parser) column(name string) int {
 	return i
 }
 
-// name is the name of a table, without its schema.
+// name parses the name of a table, and returns it without its schema.
 func (p *parser) name() string {
 	name := p.take(word)
 	for p.is(".") {
@@ -190,7 +190,7 @@ func (p *parser) returning(s *statement) {
 func (p *parser) outputs() (all []output) {
 	for {
 		var o output
-		// With two arguments max is another function.
+		// With two arguments, MAX is another function.
 		before, places := p.tokens, p.places
 		if o.most, o.least = p.is("max", "("), p.is("min", "("); o.most || o.least {
 			o.value = p.expr()
@@ -252,7 +252,7 @@ func (p *parser) insert(s *statement) {
 	p.returning(s)
 }
 
-// list is expressions up to a bracket.
+// list parses expressions up to a closing bracket.
 func (p *parser) list() (all []expr) {
 	if p.is(")") {
 		return nil

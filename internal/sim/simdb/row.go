@@ -36,7 +36,7 @@ func tableOf(name string) *table {
 	return nil
 }
 
-// column returns the place of a column, -1 where the table has none of that name.
+// column returns the index of a column, -1 if the table has none of that name.
 func (t *table) column(name string) int { return slices.Index(t.columns, name) }
 
 // Row is a row of one of keyfill's tables. It is never changed.
@@ -45,7 +45,7 @@ type Row struct {
 	values [most]any
 }
 
-// value returns a column; no row has none.
+// value returns the value of a column, nil if there is no row.
 func (r *Row) value(column string) any {
 	if r == nil {
 		return nil
@@ -53,13 +53,13 @@ func (r *Row) value(column string) any {
 	return r.values[r.of.column(column)]
 }
 
-// Int returns an integer of a row, 0 of no row.
+// Int returns an integer of a row, 0 if there is no row.
 func (r *Row) Int(column string) int64 {
 	n, _ := r.value(column).(int64)
 	return n
 }
 
-// Text returns a text of a row, "" of no row.
+// Text returns a text of a row, an empty one if there is no row.
 func (r *Row) Text(column string) string {
 	text, _ := r.value(column).(string)
 	return text
@@ -68,7 +68,7 @@ func (r *Row) Text(column string) string {
 // Time returns a time of a row.
 func (r *Row) Time(column string) time.Time { return r.value(column).(time.Time) }
 
-// With returns the row with another integer.
+// With returns a copy of the row with another integer in a column.
 func (r *Row) With(column string, to int64) *Row {
 	other := *r
 	other.values[r.of.column(column)] = to
@@ -95,7 +95,8 @@ func (r *Row) From(old any) string {
 	return fmt.Sprintf("goes from %d to %d", before.Int(column), r.Int(column))
 }
 
-// place returns the name of a row among all of the server's, as [sim.Change].Row, by its key.
+// place returns the name of a row that no other row of the server has, as in
+// [sim.Change].Row: its table and its key.
 func (t *table) place(key [most]any) string {
 	var b strings.Builder
 	b.WriteString(t.name)
@@ -131,5 +132,5 @@ func Rows(tx *sim.Tx, table string) (all []*Row) {
 	return all
 }
 
-// Put replaces the row with its key.
+// Put stores a row. It replaces the row that has the same key.
 func Put(tx *sim.Tx, r *Row) { tx.Store(r.of.place(r.values), r) }
