@@ -10,10 +10,11 @@ import (
 )
 
 // Moved returns the engine with servers whose clock a test moves while they run: see
-// [Server.MoveClock]. The library libfaketime (Debian's package libfaketime) stands
-// between the server and libc. So it moves no server whose program is written in Go, and not
-// the one of Redis, whose allocator asks for the time before the library is ready. The clock that only grows, by which a server measures how long it waits, is left alone.
-// Where the library is not installed the server's programs count as missing.
+// [Server.MoveClock]. The library libfaketime (Debian's package libfaketime) replaces the
+// functions of libc that return the time. So it does not work for a server that is written
+// in Go, nor for Redis, whose allocator asks for the time before the library is ready. The
+// monotonic clock, by which a server measures how long it waits, is left alone. If the
+// library is not installed, the server's programs count as missing.
 func (e *Engine) Moved() *Engine {
 	other := *e
 	other.files.find = func() (programs, error) {
@@ -44,7 +45,7 @@ func (e *Engine) Moved() *Engine {
 			}
 		}
 		if _, err := os.Stat(clockPath(l)); err == nil {
-			return nil // a restart changes no clock
+			return nil // the file exists: a restart does not change the clock
 		}
 		return moveClock(l, 0)
 	}
@@ -65,7 +66,7 @@ func findProgram(name string) (string, error) {
 // findLibrary finds the library where Debian and other systems have it.
 func findLibrary(name string) (string, error) {
 	for _, pattern := range []string{"/usr/lib/*/faketime/", "/usr/lib*/faketime/", "/usr/local/lib/faketime/"} {
-		if found, _ := filepath.Glob(pattern + name); found != nil { // the pattern is good
+		if found, _ := filepath.Glob(pattern + name); found != nil { // an error is only possible for a malformed pattern
 			return found[0], nil
 		}
 	}
@@ -75,7 +76,7 @@ func findLibrary(name string) (string, error) {
 // moveClock writes by how much the clock of a server is moved, in whole seconds.
 func moveClock(l *local, by time.Duration) error {
 	text := fmt.Sprintf("%+d\n", int64(math.Round(by.Seconds())))
-	// The server never sees half of a file.
+	// The rename ensures that the server never reads half of a file.
 	if err := os.WriteFile(clockPath(l)+".new", []byte(text), 0o644); err != nil {
 		return err
 	}
@@ -96,8 +97,8 @@ func (s *Server) MoveClock(t testing.TB, by time.Duration) {
 	}
 }
 
-// removeShared removes what the library leaves in shared memory where its process is ended
-// by SIGKILL.
+// removeShared removes what the library leaves in shared memory if its process is ended by
+// SIGKILL.
 func removeShared(pid int) {
 	for _, name := range []string{"faketime_shm_%d", "sem.faketime_sem_%d"} {
 		_ = os.Remove(filepath.Join("/dev/shm", fmt.Sprintf(name, pid))) // mostly gone

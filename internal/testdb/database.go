@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// Database creates an empty database for the test and returns its name, to be
-// handed to [Server.DSN]. It is dropped when the test ends, with all that is
-// in it. The driver is one registered with database/sql that reads those
-// DSNs. It skips the test as [Server.Need] does.
+// Database creates an empty database for the test and returns its name, to be handed to
+// [Server.DSN]. The database is dropped when the test ends, with all that is in it. driver
+// is the name of a driver of database/sql that reads those DSNs. Database skips the test as
+// [Server.Need] does.
 func (s *Server) Database(t testing.TB, driver string) string {
 	t.Helper()
 	s.Need(t)
@@ -27,7 +27,7 @@ func (s *Server) Database(t testing.TB, driver string) string {
 	}
 	t.Cleanup(func() {
 		if s.local != nil && !s.stillRuns(t) {
-			return // its data goes with it
+			return // the database is removed with the server's data
 		}
 		if err := s.execute(driver, fmt.Sprintf(s.engine.statements.drop, name)); err != nil {
 			t.Errorf("testdb: %s: dropping the database (is a transaction still open?): %v", s.engine.name, err)
@@ -46,8 +46,8 @@ func (s *Server) create(driver, name string) (err error) {
 	return err
 }
 
-// stillRuns reports whether a server of ours runs, be it again: one that has
-// crashed fails the test that finds it so, and no other.
+// stillRuns reports whether a server that this process has started runs. If it has crashed,
+// stillRuns fails this test, and starts the server again for the others.
 func (s *Server) stillRuns(t testing.TB) bool {
 	t.Helper()
 	s.crash.Lock()
@@ -100,12 +100,12 @@ func (s *Server) administrator(driver string) (*sql.DB, error) {
 	return db, nil
 }
 
-// dismiss closes what administrator keeps open.
+// dismiss closes the databases that administrator keeps open.
 func (s *Server) dismiss() {
 	s.admin.Lock()
 	defer s.admin.Unlock()
 	for _, db := range s.admins {
-		db.Close() // what it says of a server that is gone does not matter
+		db.Close() // an error does not matter if the server is gone
 	}
 	s.admins = nil
 }

@@ -11,8 +11,8 @@ import (
 // and [Prometheus].
 type Engine struct {
 	name     string // as messages spell it
-	variable string // of the environment; names a running server
-	scheme   string // of the URL in that variable
+	variable string // the variable of the environment that names a running server
+	scheme   string // the scheme of the URL in that variable
 	admin    string // the user with all rights
 
 	files serverFiles
@@ -23,25 +23,25 @@ type Engine struct {
 	durable []string // follows serve where commits are to be flushed: see Durable
 	forgets []string // follows serve where nothing has to survive: see Forgetful
 
-	// killed frees the resources that a process keeps after SIGKILL; nil: none.
+	// killed frees the resources that a process keeps after SIGKILL; nil if there are none.
 	killed func(pid int)
 
-	// taken is the text in its log about a port in use; empty if the server ends then and
-	// writes "Address already in use".
+	// taken is the text that the server logs if its port is in use. It is empty if the
+	// server ends then and writes "Address already in use".
 	taken string
 
-	stop  syscall.Signal // ends it without waiting for its clients
-	abort syscall.Signal // ends it at once where the data is thrown away
+	stop  syscall.Signal // the signal that ends it without waiting for its clients
+	abort syscall.Signal // the signal that ends it at once if its data is thrown away
 
 	// sharesMemory reports whether shared memory stays after SIGKILL, which the next
 	// start frees.
 	sharesMemory bool
 
-	// greet talks to a server until it is clear that it takes connections.
+	// greet talks to a server until it is clear that the server accepts connections.
 	greet func(conn net.Conn, user string) error
 
 	dsn  func(address *url.URL, database string) string
-	path func(dsn, socket string) string // a DSN by the Unix socket in place of the port
+	path func(dsn, socket string) string // a DSN with the Unix socket instead of the port
 
 	statements databaseStatements
 }

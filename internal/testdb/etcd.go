@@ -26,9 +26,9 @@ type EtcdMember struct {
 }
 
 // StartEtcd returns the running members of a cluster of etcd (Debian's package
-// etcd-server), which belong to the test t alone and end with it. More options of etcd may
-// follow, in which CLIENT stands for the URL of a member; the last one of a setting counts.
-// It skips the test as [Server.Need] does.
+// etcd-server), which belong to the test t alone and end with it. options are further
+// options of etcd, in which CLIENT stands for the URL of a member; if one is given twice,
+// the last one counts. It skips the test as [Server.Need] does.
 func StartEtcd(t testing.TB, members int, options ...string) []*EtcdMember {
 	t.Helper()
 	cluster, err := startEtcd(members, options)
@@ -135,7 +135,7 @@ func (m *EtcdMember) healthy(client *http.Client) error {
 	return nil
 }
 
-// URL returns where clients find the member, for the life of the cluster.
+// URL returns the address at which clients reach the member. It never changes.
 func (m *EtcdMember) URL() string { return m.client }
 
 // Kill ends the member by SIGKILL and returns when it is gone.

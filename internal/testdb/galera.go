@@ -27,26 +27,26 @@ var galeraLibraries = []string{
 // galeraNode is one node of a Galera cluster.
 type galeraNode struct {
 	name  string
-	peers string // gcomm:// and the addresses of other nodes; none begins a cluster
+	peers string // gcomm:// and the addresses of other nodes; without addresses the node begins a new cluster
 	group string // the port at which nodes talk to each other
-	ist   string // the port at which it gets what it has missed
+	ist   string // the port at which it receives changes that it has missed
 
-	change   []func(*Engine) *Engine // of the servers
-	position string                  // from which it joins again after SIGKILL; "" otherwise
+	change   []func(*Engine) *Engine // changes of the engine, as in StartGalera
+	position string                  // the position from which it joins again after SIGKILL; else empty
 
-	cluster []*Server // the nodes of its cluster, itself among them
+	cluster []*Server // the nodes of its cluster, including itself
 }
 
-// StartGalera returns the running nodes of a Galera cluster of MariaDB, which belong
-// to the test t alone and end with it. Each node takes writes, on 127.0.0.1. The
-// driver is one registered with database/sql that reads their DSNs. Each change, such as
-// [Engine.Moved], makes another engine of the one that a node would run. It skips the
-// test as [Server.Need] does.
+// StartGalera returns the running nodes of a Galera cluster of MariaDB, which belong to the
+// test t alone and end with it. Each node accepts writes, on 127.0.0.1. driver is the name
+// of a driver of database/sql that reads their DSNs. Each change, such as [Engine.Moved],
+// makes another engine of the one that a node would run. It skips the test as [Server.Need]
+// does.
 //
-// The data folder is made once. The first node writes into it where the cluster
-// stands and ends; the other nodes begin with copies, so that what they have missed
-// is a few changes (an incremental state transfer). The script of the state transfer
-// is one of ours, galeraTransfer: no rsync, no socat.
+// The data folder is filled once. The first node writes the cluster's position into it and
+// ends. The other nodes begin with copies, so that they have missed only a few changes (an
+// incremental state transfer). The script of the state transfer is galeraTransfer, which
+// needs neither rsync nor socat.
 func StartGalera(t testing.TB, driver string, nodes int, change ...func(*Engine) *Engine) []*Server {
 	t.Helper()
 	cluster, err := tryGalera(driver, nodes, change...)
@@ -87,7 +87,7 @@ func (c *Cluster) End() {
 	}
 }
 
-// tryGalera starts a cluster, again where another process has taken a port.
+// tryGalera starts a cluster, and tries again if another process has taken a port.
 func tryGalera(driver string, nodes int, change ...func(*Engine) *Engine) (cluster []*Server, err error) {
 	for range 3 {
 		if cluster, err = startGalera(driver, nodes, change); err == nil || isMissing(err) {
@@ -97,7 +97,7 @@ func tryGalera(driver string, nodes int, change ...func(*Engine) *Engine) (clust
 	return cluster, err
 }
 
-// needGalera skips or fails the test where there is no cluster.
+// needGalera skips or fails the test if there is no cluster.
 func needGalera(t testing.TB, err error) {
 	t.Helper()
 	if missing := (*missingError)(nil); errors.As(err, &missing) {
@@ -142,7 +142,7 @@ func startGalera(driver string, nodes int, change []func(*Engine) *Engine) (clus
 		}
 		cluster = append(cluster, other)
 	}
-	// The first one starts alone: the others wait for seconds if they find no node.
+	// The first node starts alone: the others wait for seconds if they find no node.
 	for i, s := range cluster {
 		if err := s.local.start(); err != nil {
 			return cluster, fmt.Errorf("node %d: %w", i+1, err)
@@ -151,7 +151,7 @@ func startGalera(driver string, nodes int, change []func(*Engine) *Engine) (clus
 			if err := s.synced(driver); err != nil {
 				return cluster, err
 			}
-			first.peers = cluster[len(cluster)-1].galera.address() // should it be started again
+			first.peers = cluster[len(cluster)-1].galera.address() // used if the first node is started again
 		}
 	}
 	for i, s := range cluster {
@@ -165,8 +165,8 @@ func startGalera(driver string, nodes int, change []func(*Engine) *Engine) (clus
 	return cluster, nil
 }
 
-// awaitDatabase waits until each running node of the cluster has a database. A node has
-// what another one has committed only a moment later, and wsrep_sync_wait does not help a
+// awaitDatabase waits until each running node of the cluster has a database. A commit of
+// one node reaches the others only a moment later, and wsrep_sync_wait does not help a
 // connection that names a database which its node does not know yet.
 func (n *galeraNode) awaitDatabase(driver, name string) error {
 	for _, s := range n.cluster {
@@ -183,7 +183,7 @@ func (n *galeraNode) awaitDatabase(driver, name string) error {
 	return nil
 }
 
-// address returns where other nodes find this one.
+// address returns the address at which other nodes find this one.
 func (n *galeraNode) address() string { return "gcomm://127.0.0.1:" + n.group }
 
 // engine returns MariaDB as the node runs it.
@@ -217,8 +217,8 @@ func findGalera() (programs, error) {
 	return found, nil
 }
 
-// options follow the options of a server that stands alone: see "Galera Cluster
-// System Variables" in the MariaDB documentation and "Galera Parameters".
+// options returns the options of a node, which follow the options of a single server: see
+// "Galera Cluster System Variables" in the MariaDB documentation and "Galera Parameters".
 func (n *galeraNode) options(l *local) []string {
 	options := []string{
 		"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",
@@ -245,8 +245,8 @@ func (n *galeraNode) options(l *local) []string {
 
 var recoveredPosition = regexp.MustCompile(`Recovered position:\s*([0-9a-f-]+:-?[0-9]+)`)
 
-// beforeRestart reads, where the node was killed, from which position on it misses what the
-// cluster has: one that ends in good order writes that down itself.
+// beforeRestart reads, if the node was killed, the position from which on it has missed the
+// cluster's changes. A node that shuts down properly stores the position itself.
 func (n *galeraNode) beforeRestart(l *local) error {
 	if n.position = ""; !l.killed {
 		return nil
@@ -266,8 +266,8 @@ func (n *galeraNode) beforeRestart(l *local) error {
 	return nil
 }
 
-// AwaitSynced waits until a node of a Galera cluster that was started again has what the
-// cluster has. The driver is as for [StartGalera].
+// AwaitSynced waits until a node of a Galera cluster that was started again has all changes
+// of the cluster. The driver is as for [StartGalera].
 func (s *Server) AwaitSynced(t testing.TB, driver string) {
 	t.Helper()
 	if err := s.synced(driver); err != nil {
@@ -307,8 +307,8 @@ func (n *galeraNode) choosePorts() (err error) {
 	return err
 }
 
-// copyLocal is newLocal with a copy of data, a folder of a server that has ended. It
-// does not start the server.
+// copyLocal does what newLocal does, with a copy of data, a folder of a server that has
+// ended. It does not start the server.
 func copyLocal(e *Engine, data string) (_ *local, err error) {
 	l, err := emptyLocal(e)
 	if err != nil {
@@ -326,7 +326,7 @@ func copyLocal(e *Engine, data string) (_ *local, err error) {
 	return l, err
 }
 
-// synced waits until a node has what the cluster has, and takes statements.
+// synced waits until a node has all changes of the cluster, and executes statements.
 func (s *Server) synced(driver string) error {
 	return s.await(driver, "the node did not join the cluster", func(ctx context.Context, db *sql.DB) error {
 		var name, state string
@@ -338,7 +338,8 @@ func (s *Server) synced(driver string) error {
 	})
 }
 
-// await waits until ready returns no error. Its own error begins with what did not happen.
+// await waits until ready returns no error. If that takes too long, its error begins with
+// failure.
 func (s *Server) await(driver, failure string, ready func(context.Context, *sql.DB) error) error {
 	db, err := sql.Open(driver, s.DSN(""))
 	if err != nil {
@@ -358,14 +359,14 @@ func (s *Server) await(driver, failure string, ready func(context.Context, *sql.
 	}
 }
 
-// galeraMethod is the name of our state transfer: MariaDB looks for a program
-// wsrep_sst_ and this in its PATH.
+// galeraMethod is the name of this package's state transfer: MariaDB looks for a program
+// wsrep_sst_keyfill in its PATH.
 const galeraMethod = "keyfill"
 
-// galeraTransfer is that program. The receiving node writes where it waits, a file in its
-// folder, and ends with the position from that file, which the giving node writes. Only
-// the way for a node that has nearly everything is there: a node that needs all data does
-// not come up.
+// galeraTransfer is the script of that program. The receiving node reports the name of a
+// file in its folder, waits for it, and ends with the position in it, which the giving node
+// writes. The script serves only a node that has nearly everything: a node that needs all
+// data does not start.
 const galeraTransfer = `#!/bin/sh
 while [ $# -gt 0 ]; do
 	case $1 in

@@ -14,28 +14,28 @@ import (
 	"time"
 )
 
-// A server that ends is noticed at once: these are for one that stands still, on a machine
-// that may be slow.
+// How long to wait for a server that hangs, on a machine that may be slow. A server that
+// ends is noticed at once.
 const (
 	startTimeout = 5 * time.Minute
 	stopTimeout  = 2 * time.Minute
 )
 
-// local is a server of ours: its files, and the process of the moment.
+// local is a server that this package runs: its files, and its present process.
 type local struct {
 	engine   *Engine
 	programs programs
-	owner    *syscall.Credential // the user that runs it; nil: our own
+	owner    *syscall.Credential // the user that runs it; nil means the user of this process
 	folder   string              // all its files; removed at the end
 	keeper   *process            // removes the folder while there is no other process
 	data     string              // inside folder
 	port     string
 	process  *process // the last one started; nil before the first
-	told     bool     // to end, and not started since
-	killed   bool     // by SIGKILL, and not started since
+	told     bool     // it was asked to end, and not started since
+	killed   bool     // it was ended by SIGKILL, and not started since
 }
 
-// newLocal makes a server and starts it. On error nothing is left of it.
+// newLocal makes a server and starts it. After an error nothing is left of it.
 func newLocal(e *Engine) (_ *local, err error) {
 	l, err := emptyLocal(e)
 	if err != nil {
@@ -94,7 +94,7 @@ func (l *local) install() error {
 	return l.finish("filling the data folder", l.engine.files.install(l))
 }
 
-// finish runs a command to its end.
+// finish runs a command and waits until it ends.
 func (l *local) finish(what string, command []string) error {
 	if err := l.run(command, 0); err != nil {
 		return err
@@ -124,12 +124,12 @@ func (l *local) start() error {
 		return err
 	}
 	var answer error
-	left := 0 // how often a server's memory was still in use that was killed
+	left := 0 // how often the shared memory of a killed server was still in use
 	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); {
 		if l.process.wait(20 * time.Millisecond) {
 			if n := strings.Count(l.logText(), "pre-existing shared memory block"); n > left {
 				left = n
-				time.Sleep(20 * time.Millisecond) // its processes are ending
+				time.Sleep(20 * time.Millisecond) // the processes of the killed server are ending
 				if err := l.run(l.engine.serve(l), l.engine.abort); err != nil {
 					return err
 				}
@@ -152,9 +152,9 @@ func (l *local) start() error {
 	return errors.Join(err, l.kill())
 }
 
-// answers reports why the server does not take connections: on its Unix socket, because
-// on the port another server might answer. MariaDB and PostgreSQL open the port first and
-// end when they cannot.
+// answers returns an error unless the server accepts connections: on its Unix socket,
+// because on the port another server might answer. MariaDB and PostgreSQL open the port
+// first, and end if they cannot.
 func (l *local) answers() error {
 	if l.engine.socket == nil {
 		return l.engine.answers("tcp", net.JoinHostPort("127.0.0.1", l.port), l.engine.admin)
@@ -162,12 +162,13 @@ func (l *local) answers() error {
 	return l.engine.answers("unix", l.engine.socket(l), l.engine.admin)
 }
 
-// isTaken reports whether the server's log says that another one has the port.
+// isTaken reports whether the server's log says that another server has the port.
 func (l *local) isTaken() bool {
 	return l.engine.taken != "" && strings.Contains(l.logTail(), l.engine.taken)
 }
 
-// run starts a command and forgets the last one. The signal ends it if this process ends.
+// run starts a command as the server's process. The signal ends the command if this process
+// ends.
 func (l *local) run(command []string, signal syscall.Signal) error {
 	p, err := startProcess(command, signal, l.folder, l.owner)
 	if err != nil {
@@ -193,7 +194,7 @@ func (l *local) crashed() error {
 
 var errNotRunning = errors.New("it is not running")
 
-// stop ends the server by the signal that lets it shut down in good order.
+// stop ends the server by the signal that lets it shut down properly.
 func (l *local) stop(signal syscall.Signal) error {
 	if !l.isRunning() {
 		return errNotRunning
@@ -217,7 +218,7 @@ func (l *local) kill() error {
 		return errNotRunning
 	}
 	l.told = true
-	// Stopped, it starts no others while we look.
+	// A stopped server starts no other processes while its children are looked up.
 	if err := l.process.signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
@@ -226,7 +227,7 @@ func (l *local) kill() error {
 		return err
 	}
 	for _, pid := range children {
-		// It may have ended already.
+		// The process may have ended already.
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
 			return err
 		}
@@ -241,7 +242,7 @@ func (l *local) kill() error {
 	return l.failed("the server survived SIGKILL")
 }
 
-// cleared clears away what a process has left that has ended.
+// cleared removes what a process that has ended has left.
 func (l *local) cleared() {
 	if l.engine.killed != nil && l.process != nil && !l.isRunning() {
 		l.engine.killed(l.process.pid())
@@ -250,7 +251,7 @@ func (l *local) cleared() {
 
 // discard ends the server at once and removes its files.
 func (l *local) discard() {
-	// Whatever goes wrong here, the watcher ends the server below.
+	// Errors do not matter: the watcher ends the server below.
 	if l.killed && l.engine.sharesMemory {
 		_ = l.start()
 	}
@@ -260,7 +261,7 @@ func (l *local) discard() {
 	l.cleared()
 	err := os.RemoveAll(l.folder)
 	if l.process == nil {
-		l.keeper.abandon() // it removes what is still there
+		l.keeper.abandon() // the keeper removes what is still there
 		return
 	}
 	if err == nil && !l.isRunning() {
@@ -289,9 +290,9 @@ func (l *local) logTail() string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// unprivileged returns the user to run a server as: nil for our own unless that is root.
-// "nobody" rather than the user of an installed service, so that we can do that service
-// no harm.
+// unprivileged returns the user to run a server as: nil, which is the user of this process,
+// unless that is root. It returns "nobody" rather than the user of an installed service, so
+// that the server can do that service no harm.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -311,9 +312,9 @@ func unprivileged() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
-// newFolder makes a folder for the owner, in a place that the owner reaches, and the
-// process that removes it should we be gone. That process is there first: a folder made
-// before it would stay for ever if we were killed in between.
+// newFolder makes a folder for the owner, in a place that the owner can enter, and a
+// process that removes it if this process ends. That process is started first: otherwise
+// the folder would stay for ever if this process were killed in between.
 func newFolder(owner *syscall.Credential) (string, *process, error) {
 	parent := os.TempDir()
 	if owner != nil && !everyoneMayWrite(parent) {
@@ -326,7 +327,7 @@ func newFolder(owner *syscall.Credential) (string, *process, error) {
 		return "", nil, err
 	}
 	if err := os.Mkdir(folder, 0o700); err != nil {
-		keeper.release() // it may be another's
+		keeper.release() // the folder may be another process's
 		return "", nil, err
 	}
 	if owner != nil {

@@ -45,7 +45,7 @@ func MariaDB() *Engine {
 }
 
 func findMariaDB() (programs, error) {
-	// mariadb-install-db calls the third.
+	// mariadb-install-db calls the third program.
 	return findEach("mariadbd", "mariadb-install-db", "my_print_defaults")
 }
 
@@ -68,8 +68,8 @@ func serveMariaDB(l *local) []string {
 		"--port=" + l.port, "--bind-address=127.0.0.1", "--skip-networking=0",
 		"--skip-name-resolve",
 		"--max-connections=400",
-		// The built-in character set of MariaDB 10.11 is latin1; the one of
-		// Debian's and of newer servers is this.
+		// The built-in character set of MariaDB 10.11 is latin1; utf8mb4 is the one of
+		// Debian's and of newer servers.
 		"--character-set-server=utf8mb4",
 	}, fastMariaDB(l)...)
 }

@@ -16,7 +16,7 @@ func (s *Server) Pause(t testing.TB) {
 	}
 }
 
-// Resume lets a server go on after [Server.Pause].
+// Resume continues a server after [Server.Pause].
 func (s *Server) Resume(t testing.TB) {
 	t.Helper()
 	if err := s.mustBeLocal(t).resume(); err != nil {
@@ -32,7 +32,7 @@ func (m *EtcdMember) Pause(t testing.TB) {
 	}
 }
 
-// Resume lets a member go on after [EtcdMember.Pause].
+// Resume continues a member after [EtcdMember.Pause].
 func (m *EtcdMember) Resume(t testing.TB) {
 	t.Helper()
 	if err := m.local.resume(); err != nil {
@@ -48,7 +48,7 @@ func (s *RedisServer) Pause(t testing.TB) {
 	}
 }
 
-// Resume lets a server go on after [RedisServer.Pause].
+// Resume continues a server after [RedisServer.Pause].
 func (s *RedisServer) Resume(t testing.TB) {
 	t.Helper()
 	if err := s.local.resume(); err != nil {
@@ -56,7 +56,8 @@ func (s *RedisServer) Resume(t testing.TB) {
 	}
 }
 
-// pause stops the server, and then its processes, of which it starts no more.
+// pause stops the server, and then its child processes: a stopped server starts no more of
+// them.
 func (l *local) pause() error {
 	if !l.isRunning() {
 		return errNotRunning
@@ -65,7 +66,7 @@ func (l *local) pause() error {
 	return errors.Join(err, l.signalChildren(syscall.SIGSTOP))
 }
 
-// resume lets them go on, the processes first.
+// resume continues the child processes, and then the server.
 func (l *local) resume() error {
 	if !l.isRunning() {
 		return errNotRunning
@@ -76,7 +77,7 @@ func (l *local) resume() error {
 
 func (l *local) signalChildren(s syscall.Signal) error {
 	for _, pid := range childrenOf(l.process.pid()) {
-		// It may have ended already.
+		// The process may have ended already.
 		if err := syscall.Kill(pid, s); err != nil && err != syscall.ESRCH {
 			return err
 		}

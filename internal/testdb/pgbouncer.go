@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// PgBouncer returns the engine whose program is pgbouncer (Debian's package of that
-// name), to be handed to [Start]: a pooler in front of a PostgreSQL server, for all
-// databases of which DSN returns data source names of the pooler. It is in a mode of
-// pool_mode, such as transaction, and has at most size connections to each database of
-// the server. All its clients are the administrator of the server.
+// PgBouncer returns the engine whose program is pgbouncer (Debian's package of that name),
+// to be handed to [Start]: a pooler in front of a PostgreSQL server. For each database of
+// that server, DSN returns a data source name of the pooler. mode is its pool_mode, such as
+// transaction, and size is the most connections to each database. All its clients are the
+// administrator of the server.
 //
 // The server has to run: see [Server.Need]. The part of its DSN in the environment after
 // the "?" is not used between the pooler and the server.
@@ -29,7 +29,7 @@ func PgBouncer(server *Server, mode string, size int) *Engine {
 			},
 		},
 		serve: func(l *local) []string { return []string{l.programs["pgbouncer"], fileOfPgBouncer(l)} },
-		// It goes on without the port that it cannot have, where it has its Unix socket.
+		// If the port is taken, pgbouncer still runs, with its Unix socket.
 		taken:  "cannot listen on",
 		socket: socketPostgreSQL,
 		stop:   syscall.SIGTERM, // "immediate shutdown"
@@ -56,12 +56,12 @@ func configPgBouncer(l *local, server *Server, mode string, size int) string {
 		"listen_addr = 127.0.0.1",
 		"listen_port = " + l.port,
 		"unix_socket_dir = " + l.folder,
-		"auth_type = any", // every client is the user of the line above
+		"auth_type = any", // every client is the user in the line of the databases
 		"pool_mode = " + mode,
 		fmt.Sprintf("default_pool_size = %d", size),
 		"max_client_conn = 200",
 		"query_wait_timeout = 0", // a client waits without a limit
-		// lib/pq sends it with each connection.
+		// lib/pq sends this parameter with each connection.
 		"ignore_startup_parameters = extra_float_digits",
 		"",
 	}, "\n")

@@ -29,7 +29,7 @@ func PostgreSQL() *Engine {
 		durable: []string{"-c", "fsync=on", "-c", "full_page_writes=on"},
 		forgets: []string{
 			"-c", "synchronous_commit=off", "-c", "wal_level=minimal", "-c", "max_wal_senders=0",
-			// Tables that are filled and emptied all the time do not grow then.
+			// So tables that are filled and emptied all the time do not grow.
 			"-c", "autovacuum_naptime=10s",
 		},
 		stop:  syscall.SIGINT,  // "fast shutdown"
@@ -56,8 +56,8 @@ func findPostgreSQL() (programs, error) {
 // folder18 is where scripts/servers installs PostgreSQL 18 beside the system's version.
 const folder18 = "/usr/local/lib/keyfill/postgresql-18/bin"
 
-// PostgreSQL18 returns the engine of version 18, whose programs scripts/servers installs
-// in a folder of their own where npm is.
+// PostgreSQL18 returns the engine of version 18, whose programs scripts/servers installs in
+// a folder of their own if npm is installed.
 func PostgreSQL18() *Engine {
 	e := PostgreSQL()
 	e.name, e.variable = "PostgreSQL 18", "KEYFILL_TEST_POSTGRESQL18"
@@ -87,7 +87,7 @@ func servePostgreSQL(l *local) []string {
 		// Commits are written before they are confirmed, though never
 		// synced. With "off" some would be lost by Kill.
 		"synchronous_commit=on",
-		// In the data folder, where nothing is left after Kill.
+		// Shared memory is in the data folder, so that none is left after Kill.
 		"dynamic_shared_memory_type=mmap",
 	} {
 		args = append(args, "-c", setting)

@@ -8,13 +8,12 @@ import (
 	"syscall"
 )
 
-// preparedVariable names a folder for data folders as their programs fill them, which
-// test binaries share: the first server of an engine leaves a copy there, the next ones
-// begin with it. Every user may write into it. Its creator removes it.
+// preparedVariable names a folder in which test binaries share data folders that were just
+// filled: the first server of an engine leaves a copy there, the next ones begin with it.
+// Every user may write into it. Its creator removes it.
 const preparedVariable = "KEYFILL_TEST_PREPARED"
 
-// copyPrepared makes the data folder from the one that is prepared, and prepares it
-// where it is not there.
+// copyPrepared copies the prepared data folder. If there is none, it prepares one.
 func (l *local) copyPrepared(folder string) error {
 	// Two versions of an engine have programs of the same name in folders of their own.
 	program := l.engine.files.install(l)[0]
@@ -24,7 +23,7 @@ func (l *local) copyPrepared(folder string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", preparedVariable, err)
 	}
-	defer lock.Close() // gives the lock back
+	defer lock.Close() // closing releases the lock
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("%s: %w", preparedVariable, err)
 	}
@@ -38,7 +37,7 @@ func (l *local) copyPrepared(folder string) error {
 	if err := l.finish("filling the data folder", l.engine.files.install(l)); err != nil {
 		return err
 	}
-	// By another name first: a killed process leaves half a copy.
+	// The copy gets its name when it is complete: a killed process leaves half a copy.
 	half := prepared + ".half"
 	if err := os.RemoveAll(half); err != nil {
 		return err

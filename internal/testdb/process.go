@@ -31,16 +31,16 @@ type process struct {
 	ended chan struct{} // closed when the process is gone
 }
 
-// guarded replaces this shell by a command, beside a watcher that reads the pipe at
+// guarded is a shell script that runs a command, beside a watcher that reads the pipe at
 // descriptor 3. $1 is the folder to remove, $2 the signal that ends the command, the rest
-// is the command. Signal 0 lets it finish: after an initdb that is cut short, shared
-// memory stays.
+// is the command. Signal 0 lets it finish: after an initdb that is cut short, shared memory
+// stays.
 //
-// The watcher hears "gone" when the command has ended (its process id may then
-// be another's) and "keep" when there is nothing left to do.
+// The watcher reads "gone" when the command has ended (its process id may then be
+// another's) and "keep" when there is nothing left to do.
 //
-// The double fork keeps the watcher from being the server's child: postgres
-// wonders at children that it does not know.
+// The double fork keeps the watcher from being the server's child: postgres does not expect
+// children that it has not started.
 const guarded = `
 folder=$1 signal=$2
 shift 2
@@ -71,8 +71,9 @@ shift 2
 exec "$@" 3<&-
 `
 
-// keeps is guarded without a command, for a folder that no process uses yet: $1. It
-// ignores what ends the programs of a terminal. It has no folder open.
+// keeps is the script of a watcher without a command, for a folder that no process uses
+// yet: $1. It ignores the signals that end the programs of a terminal. Its working
+// directory is no such folder.
 const keeps = `
 trap '' HUP INT QUIT TERM
 cd /
@@ -84,7 +85,7 @@ done
 rm -rf -- "$1"
 `
 
-// startKeeper starts a process that removes a folder when we are gone.
+// startKeeper starts a process that removes a folder when this process has ended.
 func startKeeper(folder string) (*process, error) {
 	watched, pipe, err := os.Pipe()
 	if err != nil {
@@ -121,13 +122,15 @@ func startProcess(command []string, signal syscall.Signal, folder string, owner 
 	defer log.Close()
 
 	cmd := exec.Command("/bin/sh", append([]string{"-c", guarded, "sh", folder, strconv.Itoa(int(signal))}, command...)...)
-	cmd.Dir = folder // ours may be closed to the owner
-	// Nothing of our own environment: PGPORT and the like would be obeyed.
+	cmd.Dir = folder // the owner may not be able to enter this process's folder
+	// The environment of this process is not passed on: the server would obey PGPORT and
+	// the like.
 	cmd.Env = []string{
 		"PATH=" + strings.Join(append(folders(), folder), string(filepath.ListSeparator)),
 		"HOME=" + folder, "TMPDIR=" + folder, "LC_ALL=C.UTF-8", "TZ=UTC",
 	}
-	// A file, not our own output: "go test" waits for all processes that hold its output.
+	// The output goes to a file: "go test" waits for all processes that hold its own
+	// output.
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = []*os.File{watched}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: owner}
@@ -167,14 +170,14 @@ func (p *process) wait(d time.Duration) bool {
 // succeeded reports whether a process that has ended did so with success.
 func (p *process) succeeded() bool { return p.cmd.ProcessState.Success() }
 
-// release sends the watcher home. The process must have ended.
+// release ends the watcher. The process must have ended.
 func (p *process) release() {
 	p.tell("keep")
 	p.abandon()
 }
 
 // abandon leaves the process and its folder to the watcher.
-func (p *process) abandon() { _ = p.pipe.Close() } // what is closed twice stays closed
+func (p *process) abandon() { _ = p.pipe.Close() } // a second Close does no harm
 
 // tell sends the watcher a word. It ignores an error: without the watcher the word is not
 // needed.
@@ -184,7 +187,7 @@ func (p *process) tell(word string) { _, _ = p.pipe.WriteString(word + "\n") }
 // system shows them in /proc, else none.
 func childrenOf(pid int) []int {
 	var children []int
-	paths, _ := filepath.Glob("/proc/[0-9]*") // the pattern is good
+	paths, _ := filepath.Glob("/proc/[0-9]*") // an error is only possible for a malformed pattern
 	for _, path := range paths {
 		child, err := strconv.Atoi(filepath.Base(path))
 		if err != nil {

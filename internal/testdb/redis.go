@@ -21,10 +21,10 @@ import (
 type RedisServer struct{ local *local }
 
 // StartRedis returns a running server of Redis (Debian's packages redis-server and
-// redis-tools), which belongs to the test t alone and ends with it. It answers a change when
-// the change is on the disk: appendonly yes, appendfsync always. More options of
-// redis-server may follow, such as "--appendonly", "no"; the last one of a setting counts.
-// It skips the test as [Server.Need] does.
+// redis-tools), which belongs to the test t alone and ends with it. It answers a change
+// when the change is on the disk: appendonly yes, appendfsync always. options are further
+// options of redis-server, such as "--appendonly", "no"; if one is given twice, the last
+// one counts. It skips the test as [Server.Need] does.
 func StartRedis(t testing.TB, options ...string) *RedisServer {
 	t.Helper()
 	return startRedis(t, redisServer(options...))
@@ -57,7 +57,7 @@ func StartRedisCluster(t testing.TB, nodes int) []*RedisServer {
 	for i, s := range all {
 		s.Command(t, "CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(slots*i/nodes), strconv.Itoa(slots*(i+1)/nodes-1))
 		if i > 0 {
-			// Two nodes may not have one epoch for their slots.
+			// Two nodes must not have the same epoch for their slots.
 			s.Command(t, "CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i+1))
 			port := all[0].Command(t, "CONFIG", "GET", "cluster-port")
 			s.Command(t, "CLUSTER", "MEET", "127.0.0.1", all[0].local.port, port[strings.LastIndexByte(port, '\n')+1:])
@@ -93,7 +93,7 @@ func StartRedisSentinel(t testing.TB, primary *RedisServer) *RedisServer {
 		if err := os.WriteFile(sentinelFile(l), []byte(text), 0o644); err != nil {
 			return err
 		}
-		return own(l, sentinelFile(l)) // it writes what it has found out into the file
+		return own(l, sentinelFile(l)) // the sentinel writes into the file what it finds out
 	}
 	return startRedis(t, e)
 }
@@ -147,7 +147,7 @@ func greetRedis(conn net.Conn, _ string) error {
 func (s *RedisServer) Addr() string { return net.JoinHostPort("127.0.0.1", s.local.port) }
 
 // Command returns the server's answer to a command: the texts of a list with line feeds
-// between them, and nothing for nil. An error of the server's fails the test.
+// between them, and an empty text for nil. An error of the server's fails the test.
 func (s *RedisServer) Command(t testing.TB, words ...string) string {
 	t.Helper()
 	answer, err := s.Ask(words...)
@@ -157,8 +157,8 @@ func (s *RedisServer) Command(t testing.TB, words ...string) string {
 	return answer
 }
 
-// Ask is [RedisServer.Command] for a server that may break the connection, as a replica
-// does that is made the primary.
+// Ask does what [RedisServer.Command] does, for a server that may break the connection, as
+// a replica does when it is made the primary.
 func (s *RedisServer) Ask(words ...string) (string, error) {
 	conn, err := net.DialTimeout("tcp", s.Addr(), startTimeout)
 	if err != nil {
@@ -205,7 +205,7 @@ func (s *RedisServer) Save(t testing.TB) (restore func()) {
 }
 
 // Follow makes the server a replica of a primary, and returns when it has the primary's
-// data. A nil primary makes it one itself.
+// data. If primary is nil, the server becomes a primary.
 func (s *RedisServer) Follow(t testing.TB, primary *RedisServer) {
 	t.Helper()
 	if primary == nil {
@@ -219,7 +219,7 @@ func (s *RedisServer) Follow(t testing.TB, primary *RedisServer) {
 }
 
 // Reach waits until a replica has each write that the primary has by now. The command WAIT
-// says nothing of writes on other connections.
+// would not do: it knows nothing of writes on other connections.
 func (s *RedisServer) Reach(t testing.TB, primary *RedisServer) {
 	t.Helper()
 	written := primary.offset(t)
@@ -242,7 +242,7 @@ func (s *RedisServer) offset(t testing.TB) int {
 	return 0
 }
 
-// Await waits until something is so, and fails the test where it does not become so.
+// Await waits until is returns true, and fails the test if that takes too long.
 func (s *RedisServer) Await(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(startTimeout); !is(); time.Sleep(20 * time.Millisecond) {

@@ -7,15 +7,14 @@ import (
 )
 
 // Shared is a server of etcd or Redis that the tests of one test binary share. It starts
-// when the first test needs it. Tests keep apart by the names of their states, or by
-// prefixes of keys; a test that kills, pauses, configures or measures its server starts one
-// of its own.
+// when the first test needs it. Each test uses its own names of states, or prefixes of
+// keys; a test that kills, pauses, configures or measures its server starts one of its own.
 type Shared[S any] struct {
 	name  string
 	start func() (S, error)
 	end   func(S)
 
-	once   sync.Once // guards the start, and with it all that follows
+	once   sync.Once // guards the start, and all the fields below
 	server S
 	err    error // why there is no server
 }
@@ -45,7 +44,7 @@ func (s *Shared[S]) begin() error {
 	return s.err
 }
 
-// Main is [Main] of a test binary with this server.
+// Main does for a test binary with this server what [Main] does.
 func (s *Shared[S]) Main(m *testing.M) {
 	m.Run() // keeps the exit code in m, where package testing finds it
 	s.discard()
@@ -59,7 +58,7 @@ func (s *Shared[S]) discard() {
 	}
 }
 
-// failOrSkip skips the test if the programs of a server are missing, and fails it where the
+// failOrSkip skips the test if the programs of a server are missing, and fails it if the
 // server has not started for another reason.
 func failOrSkip(t testing.TB, name string, err error) {
 	t.Helper()

@@ -63,10 +63,10 @@ import (
 type Server struct {
 	engine *Engine
 
-	once    sync.Once // guards the start, and with it all that follows
+	once    sync.Once // guards the start, and all the fields below
 	err     error     // why there is no server
 	address *url.URL  // user, host and port; never a database
-	local   *local    // nil where the environment names the server
+	local   *local    // nil if the environment names the server
 
 	galera *galeraNode // nil unless it is a node of a cluster
 	mayEnd bool        // a test may stop or kill it
@@ -74,7 +74,7 @@ type Server struct {
 	admin  sync.Mutex         // guards admins
 	admins map[string]*sql.DB // by driver: see administrator
 
-	crash sync.Mutex // held while one looks for a crash
+	crash sync.Mutex // held while a test looks for a crash
 }
 
 // New returns a server that starts when it is first needed. It ends with the
@@ -102,9 +102,8 @@ func Start(t testing.TB, e *Engine) *Server {
 	return s
 }
 
-// Need starts the server if that has not happened yet. It skips the test
-// where the server's programs are not installed, and fails it where the
-// server does not start.
+// Need starts the server if that has not happened yet. It skips the test if the server's
+// programs are not installed, and fails it if the server does not start.
 func (s *Server) Need(t testing.TB) {
 	t.Helper()
 	s.once.Do(func() {
@@ -117,7 +116,7 @@ func (s *Server) Need(t testing.TB) {
 	failOrSkip(t, s.engine.name, s.err)
 }
 
-// Installed reports whether the server can be had: its programs are installed, or the
+// Installed reports whether the server can be used: its programs are installed, or the
 // environment names it.
 func (s *Server) Installed() bool {
 	if os.Getenv(s.engine.variable) != "" {
@@ -127,7 +126,7 @@ func (s *Server) Installed() bool {
 	return err == nil
 }
 
-// Skip skips the test for want of what, for example "MariaDB". Under
+// Skip skips the test because what, for example "MariaDB", is missing. Under
 // KEYFILL_TEST_REQUIRE=1 it fails the test instead.
 func Skip(t testing.TB, what, reason string) {
 	t.Helper()
@@ -149,8 +148,8 @@ func (s *Server) DSN(database string) string {
 	return s.engine.dsn(s.address, database)
 }
 
-// SocketDSN is DSN by the Unix socket of a server of ours, which costs less than its
-// port. For one that the environment names it is DSN.
+// SocketDSN returns a DSN with the server's Unix socket, which costs less than its port.
+// For a server that the environment names it returns what DSN returns.
 func (s *Server) SocketDSN(database string) string {
 	if s.local == nil {
 		return s.DSN(database)
@@ -205,7 +204,7 @@ func (s *Server) mustBeLocal(t testing.TB) *local {
 
 func (s *Server) startLocal() { s.use(newLocal(s.engine)) }
 
-// use takes a server of ours, which was made with an error or without.
+// use sets the server that was started, or notes the error that has prevented it.
 func (s *Server) use(l *local, err error) {
 	if err != nil {
 		s.err = err
@@ -219,8 +218,8 @@ func (s *Server) use(l *local, err error) {
 	}
 }
 
-// useNamed takes the server that the environment names. Its errors never show
-// the value, which may hold a password.
+// useNamed sets the server that the environment names. Its errors never show the value,
+// which may hold a password.
 func (s *Server) useNamed(value string) {
 	u, err := url.Parse(value)
 	if err != nil || u.Scheme != s.engine.scheme || u.Hostname() == "" || u.Port() == "" || u.User == nil {
@@ -238,7 +237,7 @@ func (s *Server) useNamed(value string) {
 	s.address = u
 }
 
-// discard ends a server of ours, if it was ever started, and removes its data.
+// discard ends the server, if this process has started it, and removes its data.
 func (s *Server) discard() {
 	s.once.Do(func() { s.err = fmt.Errorf("the tests are over") })
 	s.dismiss()
