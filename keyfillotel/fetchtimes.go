@@ -12,16 +12,17 @@ import (
 	"github.com/keyfill/keyfill"
 )
 
-// NewProducer returns what gives a reader of the SDK the histogram
-// keyfill.source.fetch.duration, in seconds: how long the fetches of each source took that
-// succeeded. A meter has no instrument that observes a histogram, so [Register] cannot.
+// NewProducer returns a producer that gives a reader of the SDK the histogram
+// keyfill.source.fetch.duration, in seconds: how long the successful fetches of each source
+// took (its requests to a store). A meter has no instrument that observes a histogram, so
+// [Register] cannot.
 //
 //	reader := metric.NewPeriodicReader(exporter, metric.WithProducer(keyfillotel.NewProducer(m)))
 //
-// The attributes are added to all points, as by Register. The counts are cumulative since the
-// mount was opened, whatever temporality the reader prefers: exporters of deltas alone take
-// keyfill.source.fetches and keyfill.source.fetch.time instead. It is safe for concurrent
-// use.
+// The attributes are added to all points, as by Register. The counts are cumulative since
+// the mount was opened, whatever temporality the reader prefers: with an exporter that
+// accepts only deltas, use keyfill.source.fetches and keyfill.source.fetch.time instead. It
+// is safe for concurrent use.
 func NewProducer(m *keyfill.Mount, attributes ...attribute.KeyValue) sdk.Producer {
 	return producer{m, attribute.NewSet(attributes...), time.Now()}
 }
@@ -32,7 +33,7 @@ type producer struct {
 	start  time.Time
 }
 
-// Produce returns the histogram, nothing where no source has fetched.
+// Produce returns the histogram, or nothing if no source has fetched.
 func (p producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	now := time.Now()
 	var points []metricdata.HistogramDataPoint[float64]
@@ -51,7 +52,7 @@ func (p producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 			point.BucketCounts = append(point.BucketCounts, b.Count-before)
 			before = b.Count
 		}
-		point.BucketCounts = append(point.BucketCounts, s.Fetches-before) // longer than the last bound
+		point.BucketCounts = append(point.BucketCounts, s.Fetches-before) // fetches that took longer than the last bound
 		points = append(points, point)
 	}
 	if points == nil {

@@ -14,17 +14,17 @@ import (
 )
 
 // Register makes a meter observe the counts of a mount since it was opened, and the state
-// of its sources, each time that the metrics are collected. The attributes are added to
-// all of its metrics: give each database one, such as db.namespace, where a process has
-// several. The mount of a registered name gives the sums over all databases that were
+// of its sources, each time that the metrics are collected. The attributes are added to all
+// of its metrics: if a process has several databases, give each one an attribute, such as
+// db.namespace. The mount of a registered name gives the sums over all databases that were
 // opened through the name.
 //
-// The error is [ErrRegistered] where the meter observes the mount already, with the same
-// attributes, or is of the meter; nothing more is observed then. Unregister of the result
-// ends the observation. Meters are compared by their addresses: two that a program has put
-// around one are two.
+// The error is [ErrRegistered] if the meter observes the mount already, with the same
+// attributes, or is an error of the meter; nothing more is observed then. Unregister of the
+// result ends the observation. Meters are compared by their addresses: two wrappers around
+// one meter are two meters.
 func Register(meter metric.Meter, m *keyfill.Mount, attributes ...attribute.KeyValue) (metric.Registration, error) {
-	i := newInstruments(meter) // of which the meter has one each, however often it is asked
+	i := newInstruments(meter) // the meter returns the same instruments however often it is asked
 	if err := errors.Join(i.failed...); err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func newInstruments(meter metric.Meter) *instruments {
 	return i
 }
 
-// noted notes an instrument, or the meter's error.
+// noted notes an instrument, or the meter's error, and returns the instrument.
 func noted[T metric.Observable](i *instruments, instrument T, err error) T {
 	if err != nil {
 		i.failed = append(i.failed, err)
@@ -127,7 +127,7 @@ func (i *instruments) secondsSum(name, text string) metric.Float64ObservableCoun
 	return noted(i, instrument, err)
 }
 
-// observe reports the present figures.
+// observe reports the present figures to the observer.
 func (i *instruments) observe(o metric.Observer, f figures.Figures, now time.Time, common attribute.Set) {
 	with := func(more ...attribute.KeyValue) metric.MeasurementOption {
 		return metric.WithAttributes(append(common.ToSlice(), more...)...)
@@ -192,7 +192,7 @@ const (
 	kindKey    = "keyfill.source.kind"
 )
 
-// text returns an attribute that every exporter takes: a policy in Go may have any bytes
+// text returns an attribute that every exporter accepts: a policy in Go may have any bytes
 // in a name.
 func text(key, value string) attribute.KeyValue {
 	return attribute.String(key, strings.ToValidUTF8(value, "\uFFFD"))

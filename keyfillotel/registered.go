@@ -16,8 +16,8 @@ import (
 // the same attributes: the meter would add the figures of both registrations.
 var ErrRegistered = anchor.Last("mount", "keyfillotel: the meter observes this mount already: register it once, or call Unregister of the first registration before")
 
-// registered are the registrations that are in force. They belong to the process, as a
-// meter has no place for them, and neither has a mount; they keep neither in memory.
+// registered are the registrations that are in force. They belong to the process, since
+// neither a meter nor a mount can hold them; they keep neither of the two in memory.
 var registered registrations
 
 type registrations struct {
@@ -25,9 +25,9 @@ type registrations struct {
 	all map[registeredMount]bool
 }
 
-// registeredMount is a pair that may be registered once at a time. The zero value stands
-// for a meter that is no pointer, such as one that does nothing: these are not
-// distinguished.
+// registeredMount is a pair of a meter and a mount that may be registered once at a time.
+// The zero value is used for a meter that is not a pointer, such as one that does nothing:
+// such meters are not distinguished.
 type registeredMount struct {
 	meter  weak.Pointer[byte]
 	mount  weak.Pointer[keyfill.Mount]

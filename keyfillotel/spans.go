@@ -78,7 +78,7 @@ func (t *teller) begun(e keyfill.Event) {
 	}
 }
 
-// ended reports an INSERT.
+// ended reports an INSERT whose outcome is known.
 func (t *teller) ended(e keyfill.Event) {
 	attributes := Attributes(e)
 	if len(attributes) == 0 || !t.span.IsRecording() {
@@ -127,7 +127,7 @@ func Attributes(e keyfill.Event) []attribute.KeyValue {
 	return attributes
 }
 
-// known returns the attributes of which nothing changes when the rows of the INSERT are read.
+// known returns the attributes that are known before the rows of the INSERT are read.
 func known(e keyfill.Event) []attribute.KeyValue {
 	if e.Entry == "" {
 		return nil

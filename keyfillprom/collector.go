@@ -93,7 +93,7 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect sends the figures of now.
+// Collect sends the present figures.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	f := figures.Read(c.mount)
 	for _, s := range f.Statements {
@@ -110,8 +110,8 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// collectSource sends the state of one source. What a source of its kind does not have, or
-// what is not known yet, is left out.
+// collectSource sends the state of one source. It leaves out figures that a source of its
+// kind does not have, or that are not known yet.
 func (c *collector) collectSource(out chan<- prometheus.Metric, s keyfill.SourceStats) {
 	out <- gauge(c.info, 1, s.Source, s.Kind, s.Store)
 	out <- gauge(c.states, float64(s.States), s.Source)
@@ -146,7 +146,8 @@ func (c *collector) collectSource(out chan<- prometheus.Metric, s keyfill.Source
 	at(c.lastFetch, s.LastFetchAt)
 }
 
-// valid returns a label that Prometheus takes: a policy in Go may have any bytes in a name.
+// valid returns a label that Prometheus accepts: a policy in Go may have any bytes in a
+// name.
 func valid(label string) string { return strings.ToValidUTF8(label, "\uFFFD") }
 
 func counter(desc *prometheus.Desc, n uint64, labels ...string) prometheus.Metric {

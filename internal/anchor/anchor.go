@@ -1,9 +1,9 @@
-// Package anchor leads from an error to the section of docs/errors.md that explains its
-// cause and its cure.
+// Package anchor adds to the text of an error the section of docs/errors.md that explains
+// its cause and its remedy.
 //
-// An error of this module belongs to a section: [New] and [Errorf] say to which. The
-// texts of errors are put together from inside out, so the section is named where an
-// error leaves the module: [End] puts it at the end of the text, once, as in
+// An error of this module belongs to a section, which [New] and [Errorf] set. Each layer
+// adds its words before the text of an error, so the section is added when an error leaves
+// the module: [End] puts it at the end of the text, once, as in
 //
 //	keyfill: table "orders": … [docs/errors.md#exhausted]
 //
@@ -18,36 +18,37 @@ import (
 // General is the section of errors about a store for which no other section is named.
 const General = "store-state"
 
-// Beneath is the section of an error that ends in the text of another module.
+// Beneath is the section of an error whose text ends in the text of another module's error.
 const Beneath = "beneath"
 
-// New is errors.New for an error of a section.
+// New returns an error as errors.New does. The error belongs to a section.
 func New(section, text string) error { return &sentinel{section, text} }
 
-// Newf is [New] for a text that is known when the error is met. Its arguments are shown in
-// logs too, as texts of New are: none may be a value, a name or a text of others.
+// Newf does what [New] does, for a text that is formatted when the error happens. Its
+// arguments are shown in logs too, as texts of New are: none may be a value, a name or a
+// text from outside the module.
 func Newf(section, format string, args ...any) error {
 	return &sentinel{section, fmt.Sprintf(format, args...)}
 }
 
-// Last is [New] for an error that leaves the module as it is: its text ends in its
-// anchor.
+// Last does what [New] does, for an error that leaves the module without being wrapped: its
+// text ends in its anchor, which names the section.
 func Last(section, text string) error { return &sentinel{section, Mark(text, section)} }
 
-// Errorf is fmt.Errorf for an error of a section. An error in it that has a section of
-// its own keeps it.
+// Errorf returns an error as fmt.Errorf does. The error belongs to a section. A wrapped
+// error that has a section keeps its own.
 func Errorf(section, format string, args ...any) error {
 	return &framed{section, fmt.Errorf(format, args...)}
 }
 
-// Lastf is [Errorf] for an error that leaves the module as it is.
+// Lastf does what [Errorf] does, for an error that leaves the module without being wrapped.
 func Lastf(section, format string, args ...any) error {
 	return End(Errorf(section, format, args...))
 }
 
-// Endf is fmt.Errorf for an error of a package that programs call directly: its text ends
-// in the anchor of the section of the error that it wraps. Without a section in its chain
-// it is as fmt.Errorf makes it.
+// Endf returns an error as fmt.Errorf does, for a package that programs call directly: its
+// text ends in the anchor of the section of the error that it wraps. If no wrapped error
+// has a section, the text has no anchor.
 func Endf(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if section := Of(err); section != "" {
@@ -56,7 +57,7 @@ func Endf(format string, args ...any) error {
 	return err
 }
 
-// sentinel is an error that errors.Is finds.
+// sentinel is an error with a section, which errors.Is finds.
 type sentinel struct{ section, text string }
 
 func (s *sentinel) Error() string { return s.text }
@@ -69,9 +70,9 @@ type framed struct {
 
 func (f *framed) Unwrap() error { return f.error }
 
-// Of returns the section of an error: the one that is named innermost, and of several
-// errors side by side the last that is not [General]. It is empty for an error that has
-// none.
+// Of returns the section of an error: the section of the innermost error that has one, and
+// of several errors side by side the last one that is not [General]. It is empty if no
+// error has a section.
 func Of(err error) string {
 	own := ""
 	switch e := err.(type) {
@@ -99,9 +100,9 @@ func Of(err error) string {
 	return own
 }
 
-// Known returns the text of the error that [New] has made and by which [Of] finds a
-// section, and that section. The text holds nothing that a caller, a driver or an engine
-// has said. Both are empty if there is no such error.
+// Known returns the text and the section of the error from [New] by which [Of] finds the
+// section. The text holds nothing from a caller, a driver or an engine. Both are empty if
+// there is no such error.
 func Known(err error) (text, section string) {
 	if e, ok := err.(*sentinel); ok {
 		return Plain(e.text), e.section
@@ -119,11 +120,11 @@ func Known(err error) (text, section string) {
 	return text, section
 }
 
-// mark is the anchor at the end of a text, or in the middle, where a text with an
-// anchor became a part of another one.
+// mark matches an anchor at the end of a text, or in the middle, if a text with an anchor
+// became a part of another one.
 var mark = regexp.MustCompile(` \[docs/errors\.md#([a-z_-]+)\]`)
 
-// Marked returns the section that a text ends in, which may be empty.
+// Marked returns the section whose anchor ends a text, empty if there is none.
 func Marked(text string) string {
 	all := mark.FindAllStringSubmatchIndex(text, -1)
 	if len(all) == 0 || all[len(all)-1][1] != len(text) {

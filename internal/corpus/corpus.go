@@ -23,8 +23,8 @@ type Statement struct {
 
 	Source string `json:"source"` // the project and the file that it is from
 
-	// Dialect is the word that a file's name begins with where the statements of a
-	// dialect have a file of their own; "" there.
+	// Dialect is the dialect of the statement, in the word that the names of files begin
+	// with. It is empty if the file holds the statements of one dialect.
 	Dialect string `json:"dialect"`
 }
 
@@ -33,7 +33,8 @@ func Of(dialect string, statements []Statement) []Statement {
 	return slices.DeleteFunc(slices.Clone(statements), func(s Statement) bool { return !slices.Contains(dialects[s.Dialect], dialect) })
 }
 
-// dialects are the dialects that a file's name stands for.
+// dialects maps the word at the beginning of a file's name to the dialects that it stands
+// for.
 var dialects = map[string][]string{
 	"mysql":     {"mysql", "mariadb"},
 	"mariadb":   {"mariadb"},
@@ -49,14 +50,14 @@ type File struct {
 	Path     string
 	Dialects []string
 
-	// Applications says that each statement names its dialect.
+	// Applications reports whether each statement names its dialect.
 	Applications bool
 }
 
-// applications is what the name of a file of applications' INSERTs begins with.
+// applications begins the name of a file of applications' INSERTs.
 const applications = "applications"
 
-// Files returns the files of a folder, by their names. It fails when there is
+// Files returns the files of a folder, by their names. It returns an error if there is
 // none.
 func Files(folder string) ([]File, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))

@@ -20,8 +20,8 @@ import (
 	"slices"
 )
 
-// Exec runs a statement. It is prepared where the driver has no other way, or
-// answers driver.ErrSkip.
+// Exec executes a statement. It prepares the statement if the driver has no other way, or
+// returns driver.ErrSkip.
 func Exec(ctx context.Context, c driver.Conn, query string, args []any) (driver.Result, error) {
 	res, err := execDirectly(ctx, c, query, args)
 	if err == driver.ErrSkip {
@@ -36,10 +36,10 @@ func Exec(ctx context.Context, c driver.Conn, query string, args []any) (driver.
 	return res, nil
 }
 
-// Query runs a query, as Exec does, and calls visit with each row, which is
-// the visitor's to keep. Query reads the answer to its end, so that an error
-// that the engine sends last, such as a commit that has failed, is returned. An error
-// of visit ends the query and is returned.
+// Query executes a query, as Exec does, and calls visit with each row, which visit may
+// keep. Query reads the answer to its end, so that an error that the engine sends last,
+// such as a commit that has failed, is returned. An error of visit ends the query and is
+// returned.
 func Query(ctx context.Context, c driver.Conn, query string, args []any, visit func(row []any) error) error {
 	rows, err := queryDirectly(ctx, c, query, args)
 	if err == driver.ErrSkip {
@@ -51,7 +51,7 @@ func Query(ctx context.Context, c driver.Conn, query string, args []any, visit f
 	return read(rows, err, visit)
 }
 
-// ColumnTypes runs a query, as Query does, and returns the names of its columns' types,
+// ColumnTypes executes a query, as Query does, and returns the names of its columns' types,
 // as the driver returns them, or empty. The rows are not read.
 func ColumnTypes(ctx context.Context, c driver.Conn, query string, args []any) (types []string, err error) {
 	rows, err := queryDirectly(ctx, c, query, args)
@@ -87,8 +87,8 @@ func Begin(ctx context.Context, c driver.Conn) (driver.Tx, error) {
 	return c.Begin()
 }
 
-// execDirectly answers ErrSkip where the driver, or its connection, wants the
-// statement to be prepared.
+// execDirectly executes a statement without preparing it. It returns ErrSkip if the driver,
+// or its connection, wants the statement to be prepared.
 func execDirectly(ctx context.Context, c driver.Conn, query string, args []any) (driver.Result, error) {
 	switch d := c.(type) {
 	case driver.ExecerContext:
@@ -107,7 +107,8 @@ func execDirectly(ctx context.Context, c driver.Conn, query string, args []any) 
 	return nil, driver.ErrSkip
 }
 
-// queryDirectly is as execDirectly.
+// queryDirectly sends a query without preparing it, and returns ErrSkip as execDirectly
+// does.
 func queryDirectly(ctx context.Context, c driver.Conn, query string, args []any) (driver.Rows, error) {
 	switch d := c.(type) {
 	case driver.QueryerContext:
@@ -181,9 +182,8 @@ func queryStmt(ctx context.Context, c driver.Conn, stmt driver.Stmt, args []any)
 	return stmt.Query(plain)
 }
 
-// check returns the arguments as the driver wants them. It asks the statement,
-// if there is one, then the connection, then the statement's converters, as
-// database/sql does.
+// check returns the arguments in the types that the driver wants. It asks the statement, if
+// there is one, then the connection, then the statement's converters, as database/sql does.
 func check(c driver.Conn, args []any, stmt driver.Stmt) ([]driver.NamedValue, error) {
 	checker, ok := stmt.(driver.NamedValueChecker)
 	if !ok {
@@ -216,7 +216,7 @@ func check(c driver.Conn, args []any, stmt driver.Stmt) ([]driver.NamedValue, er
 	return named, nil
 }
 
-// checkPlain is check for drivers without contexts.
+// checkPlain does what check does, for drivers without contexts.
 func checkPlain(ctx context.Context, c driver.Conn, args []any, stmt driver.Stmt) ([]driver.Value, error) {
 	named, err := check(c, args, stmt)
 	if err != nil {
@@ -254,7 +254,7 @@ func visitAll(rows driver.Rows, visit func(row []any) error) error {
 		row := make([]any, len(dest))
 		for i, v := range dest {
 			if b, ok := v.([]byte); ok {
-				v = slices.Clone(b) // the driver's own until the next Next
+				v = slices.Clone(b) // the driver reuses its bytes at the next call of Next
 			}
 			row[i] = v
 		}

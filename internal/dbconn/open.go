@@ -5,8 +5,8 @@ import (
 	"database/sql/driver"
 )
 
-// Open returns the connector of a driver for a DSN, as database/sql has it: for a
-// driver that makes none, each connection is opened with the DSN.
+// Open returns the connector of a driver for a DSN, as database/sql does. If the driver
+// makes no connectors, each connection is opened with the DSN.
 func Open(d driver.Driver, dsn string) (driver.Connector, error) {
 	if dc, ok := d.(driver.DriverContext); ok {
 		return dc.OpenConnector(dsn)

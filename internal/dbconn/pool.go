@@ -10,7 +10,7 @@ type Queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// QueryPool is [Query] through database/sql.
+// QueryPool does what [Query] does, through database/sql.
 func QueryPool(ctx context.Context, q Queryer, query string, args []any, visit func(row []any) error) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// simpleRefused is what pgx says, before it sends anything, of a query, and of a statement with
-// arguments, under the simple protocol where standard_conforming_strings is off or the
-// client's encoding is not UTF8. A prepared statement does not use that protocol.
+// simpleRefused is the beginning of pgx's error, before it sends anything, for a query or a
+// statement with arguments under the simple protocol, if standard_conforming_strings is off
+// or the client's encoding is not UTF8. A prepared statement does not use that protocol.
 const simpleRefused = "simple protocol queries must be run with "
 
-// IsRefused reports whether a driver has sent nothing, and takes the statement when it is
-// prepared.
+// IsRefused reports whether a driver has sent nothing, and would accept the statement if it
+// were prepared.
 func IsRefused(err error) bool {
 	return err != nil && strings.HasPrefix(err.Error(), simpleRefused)
 }
 
-// preparing is a connection that answers driver.ErrSkip to a statement that its driver
-// takes only prepared.
+// preparing is a connection that returns driver.ErrSkip for a statement that its driver
+// accepts only if it is prepared.
 type preparing struct {
 	driver.Conn
 	driver.ConnPrepareContext
@@ -73,7 +73,7 @@ func (p *preparing) QueryContext(ctx context.Context, query string, args []drive
 	return rows, err
 }
 
-// Ping asks the connection, if it can be pinged.
+// Ping pings the connection, if the driver can.
 func (p *preparing) Ping(ctx context.Context) error {
 	if c, ok := p.Conn.(driver.Pinger); ok {
 		return c.Ping(ctx)
@@ -81,7 +81,7 @@ func (p *preparing) Ping(ctx context.Context) error {
 	return nil
 }
 
-// ResetSession asks the connection, if it resets sessions.
+// ResetSession resets the session, if the driver can.
 func (p *preparing) ResetSession(ctx context.Context) error {
 	if c, ok := p.Conn.(driver.SessionResetter); ok {
 		return c.ResetSession(ctx)
@@ -89,7 +89,7 @@ func (p *preparing) ResetSession(ctx context.Context) error {
 	return nil
 }
 
-// IsValid asks the connection, if it knows.
+// IsValid reports whether the connection is valid; true if the driver cannot say it.
 func (p *preparing) IsValid() bool {
 	c, ok := p.Conn.(driver.Validator)
 	return !ok || c.IsValid()

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// MajorMinor reads the two numbers that a server's version begins with, such as 10 and
-// 11 of 10.11.19-MariaDB; a number that is not there is 0. Read is how many are there.
+// MajorMinor reads the two numbers that a server's version begins with, such as 10 and 11
+// of 10.11.19-MariaDB; a missing number is 0. read is how many of the two are there.
 func MajorMinor(version string) (major, minor, read int) {
 	major, rest, ok := leadingNumber(version)
 	if !ok {

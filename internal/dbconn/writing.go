@@ -9,8 +9,8 @@ import (
 )
 
 // writing is a connector whose connections write arguments into the text of a statement. A
-// driver that prepares each statement with arguments takes two round trips for it, and one
-// for a text.
+// driver that prepares each statement with arguments needs two round trips for it, but one
+// for a text without arguments.
 type writing struct {
 	driver.Connector
 	dollar bool // placeholders are $1, $2, …; else ?
@@ -56,10 +56,10 @@ func (c *writingConn) QueryContext(ctx context.Context, query string, args []dri
 	return c.queryer.QueryContext(ctx, query, args)
 }
 
-// written returns a statement with its arguments in its text, as it is where one of them is
-// of another type. A text means the same under every setting of the session. An integer of
-// PostgreSQL stands between quotes, since the engine then finds its type as it does for an
-// argument.
+// written returns a statement with its arguments in its text, or unchanged if an argument
+// has another type. A text means the same under every setting of the session. An integer of
+// PostgreSQL is written between quotes, since the engine then finds its type as it does for
+// an argument.
 func (c *writingConn) written(query string, args []driver.NamedValue) (string, []driver.NamedValue) {
 	if len(args) == 0 || !c.dollar && strings.Count(query, "?") != len(args) {
 		return query, args
@@ -83,7 +83,7 @@ func (c *writingConn) written(query string, args []driver.NamedValue) (string, [
 		}
 	}
 	var b strings.Builder
-	var quote byte // that is open: a name or a text
+	var quote byte // the quote that is open, of a name or a text
 	for at, next := 0, 0; at < len(query); at++ {
 		one := query[at]
 		switch {
@@ -102,7 +102,7 @@ func (c *writingConn) written(query string, args []driver.NamedValue) (string, [
 			digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
 			n, err := strconv.Atoi(rest[:digits])
 			if err != nil || n < 1 || n > len(args) {
-				return query, args // another use of the sign
+				return query, args // the sign is no placeholder here
 			}
 			b.WriteString(texts[n-1])
 			at += digits
@@ -128,9 +128,8 @@ func (c *writingConn) text(v string) string {
 	for i := range len(v) {
 		switch b := v[i]; {
 		case b >= 0x80:
-			// The engine takes an argument for text in the character set of the session,
-			// which the DSN may have chosen, and the names that are written into a
-			// statement too.
+			// The engine reads the text of a statement, and the names in it, in the
+			// character set of the session, which the DSN may have chosen.
 			return ""
 		case b < ' ' || b > '~' || b == '\'' || b == '\\':
 			plain = false
@@ -155,7 +154,7 @@ func (c *writingConn) PrepareContext(ctx context.Context, query string) (driver.
 	return prepare(ctx, c.Conn, query)
 }
 
-// CheckNamedValue asks the connection, if it checks values.
+// CheckNamedValue checks a value by the connection, if the driver can.
 func (c *writingConn) CheckNamedValue(v *driver.NamedValue) error {
 	if checker, ok := c.Conn.(driver.NamedValueChecker); ok {
 		return checker.CheckNamedValue(v)
@@ -163,7 +162,7 @@ func (c *writingConn) CheckNamedValue(v *driver.NamedValue) error {
 	return driver.ErrSkip
 }
 
-// Ping asks the connection, if it can be pinged.
+// Ping pings the connection, if the driver can.
 func (c *writingConn) Ping(ctx context.Context) error {
 	if p, ok := c.Conn.(driver.Pinger); ok {
 		return p.Ping(ctx)
@@ -171,7 +170,7 @@ func (c *writingConn) Ping(ctx context.Context) error {
 	return nil
 }
 
-// ResetSession asks the connection, if it resets sessions.
+// ResetSession resets the session, if the driver can.
 func (c *writingConn) ResetSession(ctx context.Context) error {
 	if r, ok := c.Conn.(driver.SessionResetter); ok {
 		return r.ResetSession(ctx)
@@ -179,7 +178,7 @@ func (c *writingConn) ResetSession(ctx context.Context) error {
 	return nil
 }
 
-// IsValid asks the connection, if it knows.
+// IsValid reports whether the connection is valid; true if the driver cannot say it.
 func (c *writingConn) IsValid() bool {
 	v, ok := c.Conn.(driver.Validator)
 	return !ok || v.IsValid()

@@ -1,5 +1,4 @@
-// Package drawing draws figures as SVG, without a font of its own, without a script and
-// without anything from elsewhere.
+// Package drawing draws bar charts as SVG, which need no font, no script and no other file.
 package drawing
 
 import (
@@ -15,22 +14,22 @@ type Bars struct {
 	Groups []Group
 }
 
-// Group is bars under a headline.
+// Group is a number of bars under a headline.
 type Group struct {
 	Title string // empty if the drawing has one group
 	Bars  []Bar
 }
 
-// Bar is one figure.
+// Bar is one figure of a drawing.
 type Bar struct {
 	Label, Text string
 	Value       float64
-	Low, High   float64 // the spread of the figure, drawn as a line; both 0 where it has none
-	Other       bool    // the figure is another's than keyfill's
+	Low, High   float64 // the spread of the figure, drawn as a line; both 0 if it has none
+	Other       bool    // the figure is not keyfill's
 }
 
-// Measures of a drawing, in units of which a phone shows some 0.9 to a pixel. A letter of
-// the text is less than letterWidth wide on average.
+// Measures of a drawing, in units: a pixel of a phone is about 0.9 of them. A letter of the
+// text is less than letterWidth wide on average.
 const (
 	width       = 400
 	labelEnd    = 158
@@ -46,7 +45,7 @@ const Style = `text{font:13px system-ui,-apple-system,"Segoe UI",Roboto,sans-ser
 @media (prefers-color-scheme:dark){text{fill:#f0f6fc}.note{fill:#9198a1}.ground{fill:#0d1117}.bar{fill:#4493f8}.other{fill:#6e7681}}
 `
 
-// SpreadStyle is what [Style] lacks for bars with a spread.
+// SpreadStyle is the style of bars with a spread, to be added to [Style].
 const SpreadStyle = `.spread{stroke:#1f2328;stroke-width:1.5}
 @media (prefers-color-scheme:dark){.spread{stroke:#f0f6fc}}
 `
@@ -54,8 +53,8 @@ const SpreadStyle = `.spread{stroke:#1f2328;stroke-width:1.5}
 // SVG returns the drawing as a file.
 func (c Bars) SVG() string { return c.svg("<style>\n" + Style + "</style>\n") }
 
-// Inline returns the drawing for a page that has [Style], and [SpreadStyle] where a bar
-// has a spread.
+// Inline returns the drawing for a page that has [Style], and [SpreadStyle] if a bar has a
+// spread.
 func (c Bars) Inline() string { return c.svg("") }
 
 func (c Bars) svg(style string) string {
@@ -100,7 +99,7 @@ func (c Bars) svg(style string) string {
 		style + fmt.Sprintf("<rect class=\"ground\" width=\"%d\" height=\"%d\" rx=\"6\"/>\n", width, height) + b.String() + "</svg>\n"
 }
 
-// most returns the greatest figure, with its spread.
+// most returns the greatest figure, including its spread.
 func (c Bars) most() float64 {
 	most := 0.0
 	for _, g := range c.Groups {
@@ -111,7 +110,7 @@ func (c Bars) most() float64 {
 	return most
 }
 
-// Misfits returns what of the drawing cannot be read: texts that are wider than their
+// Misfits describes what cannot be read in the drawing: texts that are wider than their
 // place, and bars without a figure or a label.
 func (c Bars) Misfits() (all []string) {
 	for _, line := range append(strings.Split(c.Note, "\n"), c.Title) {

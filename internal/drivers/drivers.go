@@ -1,5 +1,5 @@
-// Package drivers holds what keyfill must know of drivers for database/sql, by the
-// paths of their packages.
+// Package drivers holds the facts that keyfill must know about drivers of database/sql, by
+// the paths of their packages.
 package drivers
 
 import (
@@ -14,7 +14,7 @@ import (
 // Facts are the facts of one driver. The zero value stands for a driver that is not
 // known.
 type Facts struct {
-	// Dialect is the only one that the driver speaks; nil with Family set.
+	// Dialect is the only dialect that the driver speaks; nil if Family is set.
 	Dialect *dialect.Dialect
 	// Family reports whether the driver is for MySQL and MariaDB, which the server's
 	// version distinguishes.
@@ -23,34 +23,35 @@ type Facts struct {
 	// arguments, so that a literal key would fill the cache: pgx (Conn.Query; its Exec
 	// without arguments is one round trip).
 	CachesQueries bool
-	// KeepsSession reports whether a connection comes back from the pool with the
-	// settings that its session had: nothing resets them, the application's own function
-	// neither.
+	// KeepsSession reports whether a connection that comes back from the pool keeps the
+	// settings that its session had: neither the driver nor a function of the application
+	// resets them.
 	KeepsSession bool
-	// ResetsByOption reports whether a connector may have such a function
-	// (stdlib.OptionResetSession of pgx); without one, sessions are kept.
+	// ResetsByOption reports whether the application may give a connector a function that
+	// resets sessions (stdlib.OptionResetSession of pgx); without one, sessions are kept.
 	ResetsByOption bool
-	// ResetsSession reports whether a connection that comes back from the pool has the
-	// session that it began with.
+	// ResetsSession reports whether the session of a connection that comes back from the
+	// pool is reset to the state in which it began.
 	ResetsSession bool
-	// PreparesArguments reports whether a statement with arguments takes a round trip
-	// more, in which it is prepared, each time.
+	// PreparesArguments reports whether a statement with arguments takes one more round
+	// trip each time, in which it is prepared.
 	PreparesArguments bool
 	// BeginsReadWrite reports whether BeginTx without ReadOnly begins a transaction that
 	// may write whatever the session's default is.
 	BeginsReadWrite bool
-	// Executes reports whether the driver never answers driver.ErrSkip.
+	// Executes reports whether the driver never returns driver.ErrSkip.
 	Executes bool
-	// ParsesLate reports whether a DSN is read when a connection is opened, by a
-	// connector that heeds the context; ParsesURL whether it is read then without one, as
-	// libpq reads it.
+	// ParsesLate reports whether a DSN is read only when a connection is opened, by a
+	// connector that obeys the context. ParsesURL reports whether it is read then without
+	// such a connector, as libpq reads it.
 	ParsesLate, ParsesURL bool
-	// Loads reports whether a bulk load is prepared, and its rows are the executions.
+	// Loads reports whether a bulk load is a prepared statement, whose executions are its
+	// rows.
 	Loads bool
 }
 
-// TakesRows reports whether the rows of a bulk load may come as executions: a
-// driver that is not known may be one of those in a wrapper.
+// TakesRows reports whether the executions of a prepared statement may be the rows of a
+// bulk load. An unknown driver may wrap one for which this is so.
 func (f *Facts) TakesRows() bool { return f.Loads || f.Dialect == nil && !f.Family }
 
 // Speaks reports whether a driver that is known speaks a dialect.
@@ -89,8 +90,8 @@ func (f Facts) For(c driver.Connector) Facts {
 	return f
 }
 
-// hasReset reports whether a connector may have a function of the application's
-// that resets sessions: its field is not the package's own function.
+// hasReset reports whether a connector may have a function of the application that resets
+// sessions: its field is not the package's own function.
 func hasReset(c driver.Connector) bool {
 	v := reflect.Indirect(reflect.ValueOf(c))
 	if v.Kind() != reflect.Struct || known[v.Type().PkgPath()].Dialect == nil {
@@ -99,7 +100,7 @@ func hasReset(c driver.Connector) bool {
 	reset := v.FieldByName("ResetSession")
 	switch {
 	case !reset.IsValid():
-		return v.Type().Name() != "driverConnector" // which has a DSN alone
+		return v.Type().Name() != "driverConnector" // a driverConnector has only a DSN
 	case reset.Kind() != reflect.Func || reset.IsNil():
 		return true
 	}
@@ -107,9 +108,9 @@ func hasReset(c driver.Connector) bool {
 	return f == nil || !strings.HasPrefix(f.Name(), v.Type().PkgPath()+".")
 }
 
-// NumbersPlaceholders reports whether a driver is go-mssqldb's of the name mssql,
-// which writes @p1 for each ?, :1 and $1 of a text after us. A key would get a number
-// that it then takes for one of the application's.
+// NumbersPlaceholders reports whether a driver is go-mssqldb's of the name mssql, which
+// later writes @p1 for each ?, :1 and $1 of keyfill's text. The placeholder of a key would
+// get a number that the driver then takes for one of the application's.
 func NumbersPlaceholders(d driver.Driver) bool {
 	v := reflect.ValueOf(d)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct || !strings.HasSuffix(PackagePath(d), "/go-mssqldb") {

@@ -12,9 +12,9 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// ReadsDSN reports whether a driver can read a DSN, of which a connector was made.
-// Nothing is sent anywhere. Drivers that read it when they connect are asked to, with
-// a dialer that dials nothing, or with a context that has ended.
+// ReadsDSN reports whether a driver can read the DSN from which the connector c was made.
+// Nothing is sent anywhere. Drivers that read it when they connect are asked to, with a
+// dialer that dials nothing, or with a context that has ended.
 func (f *Facts) ReadsDSN(c driver.Connector, dsn string) bool {
 	if f.ParsesURL && !isPostgresDSN(dsn) {
 		return false
@@ -32,14 +32,14 @@ func (f *Facts) ReadsDSN(c driver.Connector, dsn string) bool {
 	}
 	conn, err := c.Connect(ctx)
 	if err == nil {
-		_ = conn.Close() // it was not asked for
+		_ = conn.Close() // the connection is not needed
 		return true
 	}
 	return errors.Is(err, context.Canceled) || sqlcode.IsNetwork(err)
 }
 
 // withoutDialing returns another connector of the DSN, which dials nothing; nil if the
-// driver's connectors take no dialer. The connectors of go-ora do, and need it: a context
+// driver's connectors accept no dialer. The connectors of go-ora do, and need it: a context
 // that ends during a connect makes two goroutines of the driver write to one connection.
 func withoutDialing(c driver.Connector, dsn string) driver.Connector {
 	if !reflect.ValueOf(c).MethodByName("Dialer").IsValid() {

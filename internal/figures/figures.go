@@ -1,6 +1,7 @@
-// Package figures makes of the statistics of a mount what the metrics of keyfillprom and
-// keyfillotel show: counts by entry of the policy, and one state for each source. There are
-// no more of them than the policy has lines, whatever tables and tenants come.
+// Package figures converts the statistics of a mount (keyfill's handle on a database) to
+// the figures that the metrics of keyfillprom and keyfillotel show: counts by entry of the
+// policy, and one state for each source. Their number depends on the policy alone, however
+// many tables and tenants there are.
 package figures
 
 import (
@@ -14,18 +15,18 @@ import (
 // Outcome is the outcome of an INSERT. The outcomes exclude each other.
 type Outcome string
 
-// The outcomes of INSERTs. Filled ones are stored, left out, failed or unknown.
+// The outcomes of INSERTs. A filled INSERT is stored, left out, failed or unknown.
 const (
 	Stored  Outcome = "stored"   // all of its keys are stored
-	LeftOut Outcome = "left_out" // the rows of an upsert, or of INSERT IGNORE, were there
+	LeftOut Outcome = "left_out" // the rows of an upsert, or of INSERT IGNORE, existed already
 	Failed  Outcome = "failed"   // it stored no key, or got none and was not sent
 	Unknown Outcome = "unknown"  // it is not known whether its keys are stored
 	Kept    Outcome = "kept"     // it brought its own keys
 	Refused Outcome = "refused"  // it cannot be filled
-	Passed  Outcome = "passed"   // it is no INSERT into a configured table
+	Passed  Outcome = "passed"   // it is not an INSERT into a configured table
 )
 
-// Statements are how many statements of one entry had one outcome for one reason.
+// Statements is the number of statements of one entry that had one outcome for one reason.
 type Statements struct {
 	Entry   string // empty for passed INSERTs
 	Outcome Outcome
@@ -39,15 +40,15 @@ type Entry struct {
 	Filled, Keys, Withheld, Suspects uint64
 }
 
-// Figures are all figures of a mount at one time.
+// Figures are all figures of a mount at one moment.
 type Figures struct {
 	Statements []Statements
 	Entries    []Entry               // by name
 	Sources    []keyfill.SourceStats // each once
 }
 
-// Read returns the figures of a mount. It asks no database. An entry that has matched no
-// INSERT has zeros, so that it can be seen to have matched none.
+// Read returns the figures of a mount. It sends no query. An entry that has matched no
+// INSERT has zeros, so that the metrics show the entry.
 func Read(m *keyfill.Mount) Figures {
 	stats := m.Stats()
 	f := Figures{Sources: m.Sources()}
@@ -70,7 +71,7 @@ func Read(m *keyfill.Mount) Figures {
 // add adds the counts of the tables that an entry has matched.
 func (f *Figures) add(name string, tables []keyfill.TableStats) {
 	e := Entry{Name: name}
-	counts := map[Statements]uint64{ // without a count; these three are there from the first
+	counts := map[Statements]uint64{ // keys have no count; the first three exist from the start
 		{Entry: name, Outcome: Stored}:  0,
 		{Entry: name, Outcome: LeftOut}: 0,
 		{Entry: name, Outcome: Kept}:    0,

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// Branches counts, by function, the places that ask which engine they are for. A function is
-// named by its folder, from the root of the module on, and its own name: "rewrite Compile". A
-// table of a package is named by its variable.
+// Branches counts, by function, the places where the code asks for which engine it runs. A
+// function is named by its folder, from the root of the module on, and its own name:
+// "rewrite Compile". A table of a package is named by its variable.
 //
 // A place is a comparison of families, or of a [dialect.Dialect]'s name with a named
-// engine's; a case of a switch over a family or a name; and a call of a method such as IsPostgres,
-// or of SharesFamily with a named engine. A package may have one map or array with families as
-// its keys, whose values are the engines as the package needs them; of any further one each key
-// counts. Package dialect itself is left out.
+// engine's; a case of a switch over a family or a name; and a call of a method such as
+// IsPostgres, or of SharesFamily with a named engine. A package may have one map or array
+// with families as its keys, whose values are the engines as the package needs them; in any
+// further one, each key counts. Package dialect itself is left out.
 func Branches(folder string, patterns ...string) (map[string]int, error) {
 	listed, err := list(folder, patterns)
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *branches) declared(d ast.Decl) {
 	}
 }
 
-// read counts the branches in what a name stands for.
+// read counts the branches in the declaration of a name.
 func (b *branches) read(name string, in ast.Node) {
 	ast.Inspect(in, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -136,7 +136,8 @@ func (b *branches) names(e ast.Expr) bool {
 	return ok && b.isNamed(part.X)
 }
 
-// asks reports whether an expression is a family, or the name of a dialect.
+// asks reports whether an expression tells engines apart: a family, or the name of a
+// dialect.
 func (b *branches) asks(e ast.Expr) bool {
 	if isFamily(b.info.TypeOf(e)) {
 		return true
@@ -154,7 +155,7 @@ func (b *branches) asks(e ast.Expr) bool {
 
 func isFamily(t types.Type) bool { return isOfDialect(t, "Family") }
 
-// isOfDialect reports whether a type is the one of a name in package dialect.
+// isOfDialect reports whether a type is the type with that name in package dialect.
 func isOfDialect(t types.Type, name string) bool {
 	named, ok := t.(*types.Named)
 	return ok && named.Obj().Name() == name && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == dialectPath

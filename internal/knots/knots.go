@@ -19,18 +19,18 @@ import (
 	"path/filepath"
 )
 
-// Knot is what was measured of one package, without its tests.
+// Knot holds the measurements of one package, without its tests.
 type Knot struct {
-	Path  string // of the import
+	Path  string // the path by which it is imported
 	Files int
 	Lines int // of its files
 
-	Circle      int // lines of the largest circle of declarations, a type and its methods as one
-	CircleFiles int // files of the largest circle of files; 1 if no file is in one
+	Circle      int // lines of the largest set of declarations that use one another in a circle; a type and its methods are one
+	CircleFiles int // files of the largest set of files that use one another in a circle; 1 if there is none
 }
 
 // Measure measures the packages that patterns name, as "go list" in the folder reads them.
-// Only packages of the folder's own module are measured. It builds what they import.
+// It measures only packages of the folder's own module, and builds their imports.
 func Measure(folder string, patterns ...string) ([]Knot, error) {
 	listed, err := list(folder, patterns)
 	if err != nil {
@@ -144,7 +144,7 @@ func check(p listed, exports map[string]string, set *token.FileSet) (files []*as
 	return files, info, err
 }
 
-// graph says what each node uses.
+// graph holds, for each node, the nodes that it uses.
 type graph map[any]map[any]bool
 
 func (g graph) add(from, to any) {
@@ -157,17 +157,17 @@ func (g graph) add(from, to any) {
 	}
 }
 
-// units are the declarations of a package, a type and its methods as one.
+// units are the declarations of a package; a type and its methods are one.
 type units struct {
 	uses  graph
 	lines map[any]int
 }
 
-// usesOf returns what the declarations use of each other, and what the files do.
+// usesOf returns which declarations use which others, and which files use which others.
 func usesOf(set *token.FileSet, files []*ast.File, info *types.Info) (units, graph) {
 	u := units{graph{}, map[any]int{}}
 	byFile := graph{}
-	unitOf := map[types.Object]any{} // also of fields, and of methods in interfaces
+	unitOf := map[types.Object]any{} // including fields, and methods in interfaces
 	fileOf := map[types.Object]string{}
 	type part struct {
 		unit any
@@ -219,13 +219,13 @@ type declared struct {
 	defines []types.Object
 }
 
-// partsOf returns the parts of a declaration: a function, a method, a type or a line of
-// names.
+// partsOf returns the parts of a declaration: a function, a method, a type, or a line of
+// names in a const or var.
 func partsOf(d ast.Decl, info *types.Info) []declared {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
 		o := info.Defs[d.Name]
-		unit := any(d) // of init and _, which have no object of their own
+		unit := any(d) // for init and _, which have no object of their own
 		if f, ok := o.(*types.Func); ok {
 			unit = o
 			if receiver := f.Signature().Recv(); receiver != nil {
@@ -259,7 +259,7 @@ func partsOf(d ast.Decl, info *types.Info) []declared {
 	return nil
 }
 
-// namedOf returns the name of the type of a receiver.
+// namedOf returns the object of a receiver's type.
 func namedOf(t types.Type) types.Object {
 	if p, ok := t.(*types.Pointer); ok {
 		t = p.Elem()

@@ -1,4 +1,4 @@
-// Package nearest finds the name that was likely meant by one that is not known.
+// Package nearest finds the known name that an unknown name was probably meant to be.
 package nearest
 
 import (
@@ -10,9 +10,9 @@ import (
 // most is how many names Names returns at most.
 const most = 3
 
-// Names returns the names that are likely meant by got, the nearest first and at most
-// three: those that got misspells, in whatever case, and those that are got with a part
-// more or less, as orders and shop_orders are.
+// Names returns the names that got was probably meant to be, the nearest first and at most
+// three: names that differ by spelling errors, in whatever case, and names with one part
+// more or less, as orders and shop_orders.
 func Names(got string, names []string) []string {
 	type scored struct {
 		name  string
@@ -31,7 +31,7 @@ func Names(got string, names []string) []string {
 		case score <= limit && score < len(lower):
 			all = append(all, scored{name, score})
 		case isPartOf(lower, other):
-			all = append(all, scored{name, len(lower) + len(other)}) // after all misspelt ones
+			all = append(all, scored{name, len(lower) + len(other)}) // after all names with spelling errors
 		}
 	}
 	slices.SortStableFunc(all, func(a, b scored) int {
@@ -52,8 +52,8 @@ func isPartOf(a, b string) bool {
 	return len(a) >= minBeginning && (strings.HasPrefix(b, a+"_") || strings.HasSuffix(b, "_"+a))
 }
 
-// DidYouMean returns `; did you mean "a" or "b"?` for the names that are likely meant by
-// got, empty if there are none.
+// DidYouMean returns `; did you mean "a" or "b"?` for the names that got was probably meant
+// to be, empty if there are none.
 func DidYouMean(got string, names []string) string {
 	near := Names(got, names)
 	if len(near) == 0 {
@@ -62,19 +62,18 @@ func DidYouMean(got string, names []string) string {
 	return `; did you mean "` + strings.Join(near, `" or "`) + `"?`
 }
 
-// minBeginning is how many bytes a word has at least that is taken for the
-// beginning of another one.
+// minBeginning is how many bytes a word must have to count as the beginning of another one.
 const minBeginning = 4
 
-// Word returns a word that begins with got, else a word that got misspells,
-// else a word that got begins with, else "".
+// Word returns a word that begins with got, else a word of which got is a misspelling, else
+// a word with which got begins, else an empty text.
 func Word(got string, words []string) string {
 	got = strings.ToLower(got)
 	best, bound := "", 2
 	if len(got) >= minBeginning {
 		for _, w := range words {
 			if strings.HasPrefix(w, got) {
-				return w // uuidv7 for uuid, which is nearer to ulid
+				return w // finds uuidv7 for uuid, although ulid is nearer
 			}
 		}
 	}
@@ -89,7 +88,7 @@ func Word(got string, words []string) string {
 	}
 	for _, w := range words {
 		if best == "" && len(w) >= minBeginning && strings.HasPrefix(got, w) {
-			best = w // postgres for postgresql
+			best = w // finds postgres for postgresql
 		}
 	}
 	return best
@@ -122,8 +121,8 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// OneLetter reports whether a word becomes another one by one letter: one more, one less,
-// another one, or one that has changed places with its neighbour.
+// OneLetter reports whether two words differ by one letter: one is added, left out or
+// replaced, or has changed places with its neighbour.
 func OneLetter(a, b string) bool {
 	return len(a)-len(b) <= 1 && len(b)-len(a) <= 1 && a != b && distance(a, b) == 1
 }

@@ -47,7 +47,7 @@ is left out.
 // section is a heading of the page, with the mapping of the file that it describes.
 type section struct {
 	title, text string
-	at          []string // the way to the mapping in the schema
+	at          []string // the path to the mapping in the schema
 	kinds       bool     // the fields belong to kinds of sources
 }
 
@@ -144,8 +144,8 @@ func (s section) write(b *strings.Builder, mapping schema) error {
 	return nil
 }
 
-// sourcesAgree returns an error where the source of a table has other fields than an
-// entry of sources: the page describes both at once.
+// sourcesAgree returns an error if the source of a table has other fields than an entry of
+// sources: the page describes both at once.
 func (s schema) sourcesAgree() error {
 	named, err := s.find([]string{"sources", "*"})
 	if err != nil {

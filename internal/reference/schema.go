@@ -12,8 +12,8 @@ import (
 // schema is a JSON Schema, or a part of one.
 type schema map[string]any
 
-// find returns the part of s at the end of a way: the name of a field, "*" for the value
-// of any entry, "-" for an element of a list.
+// find returns the part of s at the end of a path, whose elements are the name of a field,
+// "*" for the value of any entry, or "-" for an element of a list.
 func (s schema) find(way []string) (schema, error) {
 	for _, step := range way {
 		next := s.field(step)
@@ -34,7 +34,7 @@ func (s schema) find(way []string) (schema, error) {
 	return s, nil
 }
 
-// field returns the schema of a field, nil where there is none.
+// field returns the schema of a field, nil if there is none.
 func (s schema) field(name string) schema { return s.part("properties").part(name) }
 
 // part returns the schema under a keyword, nil if there is none.
@@ -79,7 +79,7 @@ func (s schema) kindsOf(name string) []string {
 	return nil
 }
 
-// typeName returns what the page calls the type of a field.
+// typeName returns the name that the page uses for the type of a field.
 func (s schema) typeName() (string, error) {
 	if words, ok := s["enum"].([]any); ok {
 		return quoted(shown(words)), nil
@@ -95,7 +95,7 @@ func (s schema) typeName() (string, error) {
 	}
 	kind := s["type"]
 	if kinds, ok := kind.([]any); ok && len(kinds) == 2 && kinds[1] == "null" {
-		kind = kinds[0] // it may be left empty
+		kind = kinds[0] // the field may be null
 	}
 	switch kind {
 	case "integer":
@@ -124,7 +124,7 @@ func (s schema) typeName() (string, error) {
 	return "", fmt.Errorf("the page has no word for a schema with the keywords %v: add it to typeName", slices.Sorted(maps.Keys(s)))
 }
 
-// defaultCell returns what the page says of a field that is left out.
+// defaultCell returns the text of the page about leaving the field out.
 func (s schema) defaultCell(required bool) string {
 	if required {
 		return "required"
@@ -162,7 +162,8 @@ func (s schema) meaning(description string) string {
 	})
 }
 
-// plain matches a string that YAML reads as that string without quotes, in a flow too.
+// plain matches a string that YAML reads as that string without quotes, also within [ ] or
+// { }.
 var plain = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_. -]*$|^[0-9]+(ms|s|m|h)$`)
 
 // flow returns a value as YAML in one line.
@@ -184,7 +185,7 @@ func flow(value any) string {
 		if v == "null" || plain.MatchString(v) {
 			return v
 		}
-		text, _ := json.Marshal(v) // a string has no error, and what is JSON is YAML too
+		text, _ := json.Marshal(v) // a string causes no error, and JSON is YAML too
 		return string(text)
 	}
 	return fmt.Sprint(value)

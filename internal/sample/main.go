@@ -1,4 +1,4 @@
-// Command sample prints comments of the code, drawn by chance, with the lines below them:
+// Command sample prints comments of the code, chosen at random, with the lines below them:
 //
 //	go run ./internal/sample                    thirty, by the commit that is checked out
 //	go run ./internal/sample -n 60 -seed text   others
@@ -65,8 +65,8 @@ func sample(out io.Writer, tree fs.FS, seed string, n int) error {
 	return w.Flush()
 }
 
-// comments returns the comments of all Go files but tests, in the order of the files. What
-// is less than three words is left out, and so are directives.
+// comments returns the comments of all Go files but tests, in the order of the files. It
+// leaves out comments of less than three words, and directives.
 func comments(tree fs.FS) (all []comment, err error) {
 	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// Program is a running program that counts its steps.
+// Program is a running program that counts its steps: the blocks of code that it executes.
 type Program struct {
 	in  *json.Encoder
 	out *json.Decoder
 }
 
-// Counted skips a test that builds such a program, unless KEYFILL_TEST_STEPS asks for it: to
-// build one and to run it costs minutes.
+// Counted skips a test that builds such a program, unless KEYFILL_TEST_STEPS is 1: to build
+// the program and to run it takes minutes.
 func Counted(t *testing.T) {
 	t.Helper()
 	if os.Getenv("KEYFILL_TEST_STEPS") != "1" {
@@ -24,12 +24,13 @@ func Counted(t *testing.T) {
 	}
 }
 
-// Build builds the program in a folder, which counts the steps of some packages, and of
-// the standard library's in which a loop is easily overlooked. It runs until the test ends.
+// Build builds the program in a folder and starts it; it runs until the test ends. The
+// program counts the steps of the given packages, and of packages of the standard library
+// in which a loop is easily overlooked.
 func Build(t *testing.T, folder string, packages ...string) *Program {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "counted")
-	// The main package sets the counters up.
+	// The main package has to be among them, since it sets the counters up.
 	packages = append(packages, folder, "slices", "strings")
 	build := exec.Command("go", "build", "-cover", "-covermode=atomic", "-coverpkg="+strings.Join(packages, ","), "-o", path, folder)
 	build.Env = append(os.Environ(), "GOWORK=off")
@@ -59,8 +60,8 @@ func Build(t *testing.T, folder string, packages ...string) *Program {
 	return &Program{json.NewEncoder(in), json.NewDecoder(out)}
 }
 
-// Check fails the test if the text of a question costs much more than twice as much when
-// it is twice as long.
+// Check sends a question to the program. It fails the test if a text of twice the length
+// costs much more than twice as much.
 func (p *Program) Check(t *testing.T, name string, question any) {
 	t.Helper()
 	if err := p.in.Encode(question); err != nil {

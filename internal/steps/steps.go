@@ -2,9 +2,9 @@
 // code that it runs, and the bytes that it allocates. Neither depends on the load of the
 // machine, as time does.
 //
-// Only a program built with -cover -covermode=atomic counts its blocks, and a test is none
-// whose counters can be read while it runs. So a test builds a program with [Build], whose
-// main function calls [Answer].
+// Only a program built with -cover -covermode=atomic counts its blocks, and the counters of
+// a test cannot be read while it runs. So a test builds a program with [Build], whose main
+// function calls [Answer].
 package steps
 
 import (
@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-// Text is a text that has a part for as many times as it is asked to.
+// Text is a text with two parts that are repeated a number of times.
 type Text struct {
 	Head   string
 	Unit   string // repeated
@@ -29,7 +29,7 @@ type Text struct {
 	Tail   string
 }
 
-// Number stands for the number of a repetition in a unit: seven digits.
+// Number in a unit is replaced by the number of the repetition: seven digits.
 const Number = "\x00"
 
 // Of returns the text with each unit n times.
@@ -53,14 +53,14 @@ func (t Text) Of(n int) string {
 	return b.String()
 }
 
-// The least and greatest text of a law has so many bytes of units.
+// How many bytes of repeated units the shortest and the longest text have.
 const (
 	least    = 128 << 10
 	greatest = 1 << 20
 )
 
-// sizes returns how many units the texts of a law have, each twice as many as the one
-// before it.
+// sizes returns how often the units are repeated in the texts to measure, each time twice
+// as often as before.
 func (t Text) sizes() (all []int) {
 	unit := len(strings.ReplaceAll(t.Unit+t.Second, Number, "0000000"))
 	for size := least; size <= greatest; size *= 2 {
@@ -69,14 +69,14 @@ func (t Text) sizes() (all []int) {
 	return all
 }
 
-// Cost is what a function has done.
+// Cost is the cost of one call of a function.
 type Cost struct {
 	Steps uint64 // blocks of code
 	Bytes uint64 // allocated
 }
 
-// By how much the cost may grow with an input that is doubled, and costs that are too small
-// for a ratio: the runtime allocates a little at any time.
+// The factors by which the cost may grow if the input is doubled, and costs that are too
+// small to be compared: the runtime may allocate a little at any time.
 const (
 	stepsLimit = 2.3
 	bytesLimit = 2.6
@@ -84,10 +84,10 @@ const (
 	littleHeap = 64 << 10
 )
 
-// growth returns what grows by more than its limit for each doubling, empty for nothing.
-// Steps are compared for each doubling, bytes for all of them together and less strictly:
-// a slice that grows as it is filled has allocated up to five times its size, and a slice
-// that was made at once has not.
+// growth returns the name of a cost that grows by more than its limit with each doubling,
+// empty if none does. Steps are compared for each doubling, bytes for all of them together
+// and less strictly: a slice that grows as it is filled has allocated up to five times its
+// size, and a slice that was made at once has not.
 func growth(costs []Cost) string {
 	if len(costs) < 2 {
 		return ""
@@ -103,9 +103,9 @@ func growth(costs []Cost) string {
 	return ""
 }
 
-// Answer answers the questions on standard input, a JSON value each: prepare returns the
-// text that a question is about, and the function of it whose cost is measured. It returns
-// at the end of the input.
+// Answer answers the questions on standard input, each of which is a JSON value. prepare
+// returns the text that a question is about, and the function whose cost is measured.
+// Answer returns at the end of the input.
 func Answer[Q any](prepare func(Q) (Text, func(text string))) error {
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
@@ -124,7 +124,7 @@ func Answer[Q any](prepare func(Q) (Text, func(text string))) error {
 				return err
 			}
 			costs = append(costs, c)
-			// The square of a long text takes minutes.
+			// The cost may be quadratic, so longer texts would take minutes.
 			if growth(costs) != "" {
 				break
 			}

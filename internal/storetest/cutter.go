@@ -11,16 +11,16 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// cutter stands between clients and a server. When it is armed, the next answer of the
-// server is lost with its connection: the server has done what it was asked for. So is one
-// of every so many answers, where that is set.
+// cutter forwards connections from clients to a server. When it is armed, it drops the
+// server's next answer and the connection, after the server has done what was asked. If
+// every is set, it also drops one of so many answers.
 type cutter struct {
 	listener net.Listener
 	server   *Server
 
 	mu       sync.Mutex
 	armed    bool
-	every    int // 0: none but where it is armed
+	every    int // if it is 0, answers are only dropped when armed
 	answered int
 	cuts     int
 }
@@ -49,7 +49,7 @@ func startCutter(t *testing.T, s *Server) *cutter {
 	return c
 }
 
-// serve carries one connection until either side ends it.
+// serve forwards one connection until either side ends it.
 func (c *cutter) serve(in net.Conn) {
 	defer in.Close()
 	out, err := net.Dial("tcp", c.server.Addr)
@@ -79,7 +79,7 @@ func (c *cutter) serve(in net.Conn) {
 	both.Wait()
 }
 
-// cut reports whether an answer is lost.
+// cut reports whether to drop the bytes, which may hold an answer.
 func (c *cutter) cut(bytes []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,8 +116,9 @@ func (c *cutter) open(t *testing.T) keysource.Store {
 	return s
 }
 
-// testAnswerLost: the integers of a reservation whose answer was lost are given to no
-// source, the loss is an error, and a store that is asked again gives others.
+// testAnswerLost checks that the integers of a reservation whose answer was lost are given
+// to no source, that the loss is an error, and that the store gives others when it is asked
+// again.
 func testAnswerLost(t *testing.T, o Options) {
 	c := startCutter(t, o.Server)
 	st, _ := state(1)
@@ -136,7 +137,7 @@ func testAnswerLost(t *testing.T, o Options) {
 		case got.First < seen:
 			t.Fatalf("after %d came %+v", seen, got)
 		case seen > 0 && got.First == seen+10:
-			gaps++ // what the lost answer had
+			gaps++ // the integers of the lost answer
 		case seen > 0 && got.First != seen:
 			t.Errorf("after %d came %+v", seen, got)
 		}
@@ -147,8 +148,8 @@ func testAnswerLost(t *testing.T, o Options) {
 	}
 }
 
-// testAnswersLost: while one of nine answers is lost, whatever its question was, no source
-// makes a key twice, and each goes on.
+// testAnswersLost checks that no source makes a key twice, and that each goes on, while one
+// of nine answers is lost, whatever its request was.
 func testAnswersLost(t *testing.T, o Options) {
 	for _, kind := range Kinds {
 		t.Run(kind, func(t *testing.T) {

@@ -14,34 +14,34 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// DriverOptions say what a driver of stores reads.
+// DriverOptions describe which fields and DSNs a driver of stores accepts.
 type DriverOptions struct {
 	Driver keysource.EndpointsDriver
-	Name   string // by which database/sql knows it
+	Name   string // the name under which it is registered with database/sql
 
 	Plain, Secure, Foreign string          // schemes of addresses; the last one is not the driver's
-	Fields                 []Fields        // of this driver alone
-	DSNs                   map[string]bool // whether the driver takes them
+	Fields                 []Fields        // fields that only this driver accepts or refuses
+	DSNs                   map[string]bool // DSNs, and whether the driver accepts them
 
-	Nowhere     string // a DSN of a server that is not there
-	Unreachable string // what an error says of it
+	Nowhere     string // the DSN of a server that does not exist
+	Unreachable string // a part of the error about that server
 }
 
-// Fields are fields of a policy, with the word that the error names.
+// Fields are fields of a policy, with a word of the error that they cause.
 type Fields struct {
 	Name      string
 	Endpoints keysource.Endpoints
-	Want      string // empty: there is no error
+	Want      string // empty if there must be no error
 }
 
-// RunDriver runs the tests of what a driver reads. They need no server.
+// RunDriver tests which fields and DSNs a driver accepts. The tests need no server.
 func RunDriver(t *testing.T, o DriverOptions) {
 	t.Run("Fields", o.testFields)
 	t.Run("DSN", o.testDSN)
 	t.Run("Nowhere", o.testNowhere)
 }
 
-// fields returns what every driver takes and refuses, and what this one does.
+// fields returns the fields that every driver accepts or refuses, and those of this driver.
 func (o DriverOptions) fields(notPEM string) []Fields {
 	const endpoints, certificates = "endpoints:", "tls:"
 	at := func(addresses ...string) keysource.Endpoints { return keysource.Endpoints{Addresses: addresses} }
@@ -71,8 +71,8 @@ func (o DriverOptions) fields(notPEM string) []Fields {
 	}, o.Fields)
 }
 
-// testFields: what cannot be a store is an error that names the field, and shows neither an
-// address nor a password.
+// testFields checks that fields which cannot be a store cause an error that names the
+// field, and shows neither an address nor a password.
 func (o DriverOptions) testFields(t *testing.T) {
 	notPEM := filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(notPEM, []byte("no certificate"), 0o600); err != nil {
@@ -93,7 +93,8 @@ func (o DriverOptions) testFields(t *testing.T) {
 	}
 }
 
-// testDSN: a store may be named by a text too, and the driver is no driver of databases.
+// testDSN checks that a store may be named by a DSN too, and that the driver opens no
+// databases.
 func (o DriverOptions) testDSN(t *testing.T) {
 	for dsn, ok := range o.DSNs {
 		s, err := o.Driver.OpenStore(dsn)
@@ -116,15 +117,15 @@ func (o DriverOptions) testDSN(t *testing.T) {
 	}
 }
 
-// testNowhere: a store whose servers are not there answers as soon as the context ends, and
-// says what to look at.
+// testNowhere checks that a store whose servers do not exist returns an error as soon as
+// the context ends, and that the error says what to look at.
 func (o DriverOptions) testNowhere(t *testing.T) {
 	s, err := o.Driver.OpenStore(o.Nowhere)
 	if err != nil {
 		t.Fatal(err)
 	}
 	st := State("orders")
-	// A client that had no time to be refused says nothing of the server.
+	// The error does not mention the server if there was no time to be refused by it.
 	ctx, err := t.Context(), context.DeadlineExceeded
 	for limit := time.Second; limit < 2*time.Minute && errors.Is(err, context.DeadlineExceeded); limit *= 4 {
 		var cancel context.CancelFunc

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// marked returns the state of a snowflake, whose beginning no store asks for.
+// marked returns the state of a snowflake. No store may ask where it begins.
 func marked(t *testing.T) keysource.State {
 	st, _ := state(1)
 	st.First = func(context.Context) (int64, error) {
@@ -18,7 +18,7 @@ func marked(t *testing.T) keysource.State {
 	return st
 }
 
-// mark is Mark of a store that has to answer.
+// mark calls Mark, which has to succeed and return before.
 func mark(t *testing.T, m keysource.Marker, until, before int64) {
 	t.Helper()
 	if got, err := m.Mark(t.Context(), until); err != nil || got != before {
@@ -26,7 +26,7 @@ func mark(t *testing.T, m keysource.Marker, until, before int64) {
 	}
 }
 
-// testMark: each worker has a mark of its own, which begins at 0 and only grows.
+// testMark checks that each worker has a mark of its own, which begins at 0 and only grows.
 func testMark(t *testing.T, o Options) {
 	s, st := o.open(t), marked(t)
 	one, again, other := s.Marker(st, 3, "a"), o.open(t).Marker(st, 3, "b"), s.Marker(st, 30, "a")
@@ -45,12 +45,12 @@ func testMark(t *testing.T, o Options) {
 	mark(t, one, 302, 301)
 }
 
-// testMarkAtOnce: no two calls see a mark grow over the same time.
+// testMarkAtOnce checks that no two calls raise a mark over the same time.
 func testMarkAtOnce(t *testing.T, o Options) {
 	const stores, each, rounds = 4, 2, 30
 	st := marked(t)
 	var mu sync.Mutex
-	taken := map[int64]int64{} // until by before
+	taken := map[int64]int64{} // the value after a call, by the value before it
 	var group sync.WaitGroup
 	for range stores {
 		s := o.open(t)
@@ -67,7 +67,7 @@ func testMarkAtOnce(t *testing.T, o Options) {
 					}
 					if before >= until {
 						until = before
-						continue // nothing is the caller's
+						continue // the caller has got no time
 					}
 					mu.Lock()
 					if other, twice := taken[before]; twice {
@@ -80,7 +80,7 @@ func testMarkAtOnce(t *testing.T, o Options) {
 		}
 	}
 	group.Wait()
-	// What one call has raised the mark to is before the next one.
+	// The value after one call is the value before the next one.
 	at, n := int64(0), 0
 	for until, ok := taken[at]; ok; until, ok = taken[at] {
 		at, n = until, n+1
@@ -90,7 +90,8 @@ func testMarkAtOnce(t *testing.T, o Options) {
 	}
 }
 
-// testBind: a column has one state, with the parameters with which it was bound first.
+// testBind checks that a column has one state, with the parameters with which it was bound
+// first.
 func testBind(t *testing.T, o Options) {
 	s, two := o.open(t), o.open(t)
 	column := name("orders") + ".id"
@@ -122,7 +123,8 @@ func testBind(t *testing.T, o Options) {
 	}
 }
 
-// testBindAtOnce: of several states that are bound to a column at once, one is.
+// testBindAtOnce checks that one of several states succeeds if they are bound to a column
+// at once.
 func testBindAtOnce(t *testing.T, o Options) {
 	const states, rounds = 4, 10
 	var open []keysource.Store

@@ -13,8 +13,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// testReserve: integers ascend from the first one on, for any caller, and every store
-// names the same server.
+// testReserve checks that integers ascend from the first one on, for any caller, and that
+// every store names the same server.
 func testReserve(t *testing.T, o Options) {
 	st, asked := state(40)
 	one, two := o.open(t).Reserver(st), o.open(t).Reserver(st)
@@ -34,7 +34,7 @@ func testReserve(t *testing.T, o Options) {
 	}
 }
 
-// testReserveEnd: the rest up to Max is reserved, and then nothing.
+// testReserveEnd checks that the rest up to Max is reserved, and then nothing.
 func testReserveEnd(t *testing.T, o Options) {
 	for _, last := range []int64{12, math.MaxInt32, math.MaxInt64 - 1} {
 		st, _ := state(last - 9)
@@ -53,8 +53,8 @@ func testReserveEnd(t *testing.T, o Options) {
 	}
 }
 
-// testReserveSeen: a store that stands below what the caller has seen says where, and
-// reserves nothing.
+// testReserveSeen checks that a store whose next integer is below what the caller has seen
+// returns that integer, and reserves nothing.
 func testReserveSeen(t *testing.T, o Options) {
 	st, _ := state(1)
 	one, two := o.open(t).Reserver(st), o.open(t).Reserver(st)
@@ -65,7 +65,7 @@ func testReserveSeen(t *testing.T, o Options) {
 	wantFirst(t, one, 1, 11, 11)
 }
 
-// testReserveAtOnce: no integer is in two reservations.
+// testReserveAtOnce checks that no integer is in two reservations.
 func testReserveAtOnce(t *testing.T, o Options) {
 	const stores, each, rounds = 4, 4, 40
 	st, _ := state(1)
@@ -103,7 +103,8 @@ func testReserveAtOnce(t *testing.T, o Options) {
 	}
 }
 
-// testFirst: only what is not there is made, and what was advanced is not made again.
+// testFirst checks that only a missing state is created, and that a raised one is not
+// created again.
 func testFirst(t *testing.T, o Options) {
 	s := o.open(t)
 	for _, first := range []int64{1, 7, math.MaxInt64 - 1} {
@@ -121,12 +122,12 @@ func testFirst(t *testing.T, o Options) {
 	}
 }
 
-// unknownFirst is the error of a state whose beginning is not known.
+// unknownFirst is the error if it is not known where a state begins.
 type unknownFirst struct{}
 
 func (unknownFirst) Error() string { return "nobody knows" }
 
-// testFirstFails: a state whose beginning is not known is not made.
+// testFirstFails checks that a state is not created if it is not known where it begins.
 func testFirstFails(t *testing.T, o Options) {
 	s := o.open(t)
 	st, asked := state(5)
@@ -148,8 +149,8 @@ func testFirstFails(t *testing.T, o Options) {
 	}
 }
 
-// testFirstAtOnce: if several stores make one state at the same time, one succeeds, and
-// the others use its state.
+// testFirstAtOnce checks that if several stores create one state at the same time, one
+// succeeds, and the others use its state.
 func testFirstAtOnce(t *testing.T, o Options) {
 	const stores, rounds = 4, 10
 	var open []keysource.Store
@@ -181,7 +182,8 @@ func testFirstAtOnce(t *testing.T, o Options) {
 	}
 }
 
-// testAdvance: a state is raised and never lowered, and made where it is missing.
+// testAdvance checks that a state is raised and never lowered, and created if it is
+// missing.
 func testAdvance(t *testing.T, o Options) {
 	st, _ := state(1)
 	one, two := o.open(t).Reserver(st), o.open(t).Reserver(st)
@@ -200,8 +202,8 @@ func testAdvance(t *testing.T, o Options) {
 	wantFirst(t, one, 1, 0, 106)
 }
 
-// testParameters: a state that was made with other parameters, or for another kind of
-// source, is not used and stays as it is.
+// testParameters checks that a state that was created with other parameters, or for another
+// kind of source, is not used and stays as it is.
 func testParameters(t *testing.T, o Options) {
 	s, owner := o.open(t), keysource.SeriesOwner{Size: 10, Lease: o.Lease, Owner: "a"}
 	st, _ := state(1)
@@ -231,7 +233,7 @@ func testParameters(t *testing.T, o Options) {
 	}
 }
 
-// testNames: the state of each name is another one, whatever is in the name.
+// testNames checks that each name has a state of its own, whatever is in the name.
 func testNames(t *testing.T, o Options) {
 	s, suffix := o.open(t), name("")
 	for i, prefix := range []string{

@@ -5,6 +5,6 @@ import (
 	"syscall"
 )
 
-// endWithParent lets a process be killed when this one ends, however it ends: a process
-// that a test has stopped would stay for ever.
+// endWithParent makes a process end when this one does, however that ends: a process that a
+// test has stopped would stay for ever.
 func endWithParent(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -16,12 +16,11 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// processVariable makes a test binary a process that draws keys: see startDrawing.
+// processVariable is set for a test binary that is to draw keys: see startDrawing.
 const processVariable = "KEYFILL_TEST_DRAW"
 
-// Process returns, unless a test has started this program as a process that draws keys:
-// then it draws them until it is killed. The TestMain of a driver with a [Server] begins
-// with it.
+// Process returns at once, unless a test has started this program to draw keys: then it
+// draws keys until it is killed. The TestMain of a driver with a [Server] calls it first.
 func Process(d keysource.StoreDriver) {
 	text := os.Getenv(processVariable)
 	if text == "" {
@@ -71,8 +70,8 @@ type drawing struct {
 	lines *bufio.Scanner
 }
 
-// startDrawing starts a process that draws keys from a source until it is killed. It waits
-// for the time between after each.
+// startDrawing starts a process that draws keys from a source until it is killed. The
+// process waits for the time between after each key.
 func (s *Server) startDrawing(t *testing.T, o SourceOptions, between time.Duration) *drawing {
 	t.Helper()
 	command, err := os.Executable()
@@ -128,8 +127,8 @@ func (d *drawing) signal(t *testing.T, s syscall.Signal) {
 	}
 }
 
-// testStopped: a process that is stopped for longer than its lease has lost what it leased
-// to another one, and makes no key that the other one makes.
+// testStopped checks that a process that is stopped for longer than its lease loses what it
+// has leased to another process, and makes no key that the other one makes.
 func testStopped(t *testing.T, o Options) {
 	for _, kind := range []string{"series", "leased"} {
 		t.Run(kind, func(t *testing.T) {
@@ -164,8 +163,8 @@ func testStopped(t *testing.T, o Options) {
 	}
 }
 
-// testProcessesKilled: processes are killed one after the other, and others take their
-// place. No key comes twice.
+// testProcessesKilled checks that no key comes twice if processes are killed one after the
+// other, and others replace them.
 func testProcessesKilled(t *testing.T, o Options) {
 	for _, kind := range Kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -180,25 +179,25 @@ func testProcessesKilled(t *testing.T, o Options) {
 					t.Fatal(err)
 				}
 				for key, err := d.next(); err == nil; key, err = d.next() {
-					all.Add(t, key) // what it had printed
+					all.Add(t, key) // keys that it had printed before it was killed
 				}
 			}
 		})
 	}
 }
 
-// Drawers are processes that draw from one state, of which each key is noted.
+// Drawers are processes that draw from one state. Each of their keys is noted.
 type Drawers struct {
 	all   Seen
 	drawn []*counter
 }
 
-// StartDrawers starts some processes, which end with the test.
+// StartDrawers starts n processes, which end with the test.
 func StartDrawers(t *testing.T, n int, s *Server, o SourceOptions) *Drawers {
 	t.Helper()
 	ds := &Drawers{}
 	var readers sync.WaitGroup
-	t.Cleanup(readers.Wait) // when the processes were killed
+	t.Cleanup(readers.Wait) // called after the processes were killed
 	for i := range n {
 		o.Owner = fmt.Sprint("owner", i)
 		d := s.startDrawing(t, o, 3*time.Millisecond)
@@ -219,7 +218,8 @@ func StartDrawers(t *testing.T, n int, s *Server, o SourceOptions) *Drawers {
 	return ds
 }
 
-// GoOn waits until each process has drawn more keys than a block has: the store was asked.
+// GoOn waits until each process has drawn more keys than a block has, so that the store was
+// asked.
 func (ds *Drawers) GoOn(t *testing.T, when string) {
 	t.Helper()
 	began := time.Now()
@@ -250,7 +250,7 @@ func (c *counter) change(f func()) {
 func (c *counter) one() { c.change(func() { c.n++ }) }
 func (c *counter) end() { c.change(func() { c.ended = true }) }
 
-// await waits until n more were drawn. It returns false where the process has ended.
+// await waits until n more keys were drawn. It returns false if the process has ended.
 func (c *counter) await(t *testing.T, n int) bool {
 	t.Helper()
 	c.mu.Lock()

@@ -11,14 +11,14 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Counted is a server that no other test asks, and that counts what it is asked.
+// Counted is a server that no other test uses, and that counts its requests.
 type Counted struct {
-	Open  func() keysource.Store // which the test closes
+	Open  func() keysource.Store // opens a store, which the test closes
 	Count func() int
 }
 
-// RoundTrips shows that a source that is alone asks once for each block, and some times more:
-// spare says how often at most, by how many of its questions have failed.
+// RoundTrips checks that a source that is alone sends one request for each block, and some
+// more: spare returns how many more at most, by how many of its requests have failed.
 func RoundTrips(t *testing.T, s Counted, spare func(failed int) int) {
 	const block, blocks = 100, 50
 	src, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Open().Reserver(State("alone")), Block: block}, patient)
@@ -40,8 +40,8 @@ func RoundTrips(t *testing.T, s Counted, spare func(failed int) int) {
 }
 
 // RoundTripsASecond measures the round trips of processes that each draw 200 keys a second
-// from one state, with the settings of a policy that says nothing else. Start starts a
-// server for each measurement. By turns there is one.
+// from one state, with the settings of a policy that sets none. start starts a server for
+// each measurement. If tests go by turns, it makes only one.
 func RoundTripsASecond(t *testing.T, start func(t *testing.T) Counted) {
 	const rate, lasts = 200, 12 * time.Second
 	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {

@@ -15,7 +15,8 @@ import (
 // size is how many integers the series of most tests have.
 const size = 10
 
-// owners returns the series of a new state for several owners, each in a store of its own.
+// owners returns access to the series of a new state for several owners, each in its own
+// store.
 func owners(t *testing.T, o Options, names ...string) []keysource.SeriesStore {
 	t.Helper()
 	st, _ := state(1)
@@ -32,7 +33,7 @@ func (o Options) held() Options {
 	return o
 }
 
-// must returns a series, which has to come without an error.
+// must returns a function that returns a series and fails the test if there is an error.
 func must(t *testing.T) func(s keysource.Series, err error) keysource.Series {
 	return func(s keysource.Series, err error) keysource.Series {
 		t.Helper()
@@ -43,7 +44,7 @@ func must(t *testing.T) func(s keysource.Series, err error) keysource.Series {
 	}
 }
 
-// want complains about another series.
+// want fails the test if a series is not the wanted one.
 func want(t *testing.T, what string, got, want keysource.Series) {
 	t.Helper()
 	if got != want {
@@ -51,7 +52,7 @@ func want(t *testing.T, what string, got, want keysource.Series) {
 	}
 }
 
-// moved moves a series, which has to work.
+// moved moves a series, which has to succeed, and returns it.
 func moved(t *testing.T, s keysource.SeriesStore, one keysource.Series, to int64) keysource.Series {
 	t.Helper()
 	now, ok, err := s.Move(t.Context(), one, to)
@@ -63,7 +64,7 @@ func moved(t *testing.T, s keysource.SeriesStore, one keysource.Series, to int64
 	return now
 }
 
-// stays tries to move a series that is not as the caller knows it.
+// stays checks that a series that the caller knows wrongly is not moved.
 func stays(t *testing.T, s keysource.SeriesStore, one keysource.Series, to int64, is keysource.Series) {
 	t.Helper()
 	now, ok, err := s.Move(t.Context(), one, to)
@@ -73,7 +74,7 @@ func stays(t *testing.T, s keysource.SeriesStore, one keysource.Series, to int64
 	want(t, "what has not moved", now, is)
 }
 
-// testSeriesOpen: new series lie above all others, and are their owner's.
+// testSeriesOpen checks that new series are above all others, and belong to their owner.
 func testSeriesOpen(t *testing.T, o Options) {
 	all := owners(t, o, "a", "b")
 	a, b := all[0], all[1]
@@ -105,7 +106,7 @@ func testSeriesOpen(t *testing.T, o Options) {
 	}
 }
 
-// testSeriesEnd: there are no series beyond Max, and none with fewer integers.
+// testSeriesEnd checks that there are no series beyond Max, and none with fewer integers.
 func testSeriesEnd(t *testing.T, o Options) {
 	for _, last := range []int64{25, math.MaxInt64 - 1} {
 		st, _ := state(last - 24)
@@ -120,7 +121,7 @@ func testSeriesEnd(t *testing.T, o Options) {
 	}
 }
 
-// testSeriesMove: a series moves where it is as the caller knows it, and else does not.
+// testSeriesMove checks that a series moves only if it is as the caller knows it.
 func testSeriesMove(t *testing.T, o Options) {
 	all := owners(t, o, "a", "b", "a")
 	a, b, again := all[0], all[1], all[2]
@@ -134,14 +135,14 @@ func testSeriesMove(t *testing.T, o Options) {
 	wrong := now
 	wrong.Epoch++
 	stays(t, a, wrong, 6, now)
-	now = moved(t, a, now, 4) // the lease is renewed
+	now = moved(t, a, now, 4) // only the lease is renewed
 	now = moved(t, again, now, size+1)
 	stays(t, a, keysource.Series{First: 500, Last: 509, Next: 500, Epoch: 1}, 501, keysource.Series{})
 	want(t, "a used-up one", must(t)(a.Own(t.Context())), now)
 }
 
-// testSeriesGiveUp: any owner may take the rest of a series that was given up at once, and
-// the integers that were given back with it.
+// testSeriesGiveUp checks that any owner may take the rest of a series that was given up at
+// once, and the integers that were given back with it.
 func testSeriesGiveUp(t *testing.T, o Options) {
 	all := owners(t, o.held(), "a", "b", "c")
 	a, b, c := all[0], all[1], all[2]
@@ -154,7 +155,7 @@ func testSeriesGiveUp(t *testing.T, o Options) {
 			t.Errorf("GiveUp(%+v, %d): %v", one, to, err)
 		}
 	}
-	give(b, now, 1) // it is not b's
+	give(b, now, 1) // the series does not belong to b
 	want(t, "a series that another one gave up", must(t)(a.Own(t.Context())), now)
 	give(a, now, 5)
 	want(t, "what is left", must(t)(a.Own(t.Context())), keysource.Series{})
@@ -166,11 +167,11 @@ func testSeriesGiveUp(t *testing.T, o Options) {
 	stays(t, a, now, 9, foreign)
 	give(a, now, 1)
 	next := moved(t, b, taken, 7)
-	give(b, taken, 6) // it has moved since, by an answer that was lost
+	give(b, taken, 6) // it has moved since, in a request whose answer was lost
 	want(t, "what has moved", must(t)(c.TakeOver(t.Context(), 1)), keysource.Series{First: 1, Last: size, Next: next.Next, Epoch: 3, Own: true})
 }
 
-// testSeriesSpent: no owner gets a series that is used up.
+// testSeriesSpent checks that no owner gets a series that is used up.
 func testSeriesSpent(t *testing.T, o Options) {
 	all := owners(t, o, "a", "b")
 	a, b := all[0], all[1]
@@ -193,12 +194,12 @@ func takeOver(t *testing.T, s keysource.SeriesStore, n int64) keysource.Series {
 		if taken := must(t)(s.TakeOver(t.Context(), n)); taken.First > 0 {
 			return taken
 		}
-		time.Sleep(20 * time.Millisecond) // until the test binary's own limit
+		time.Sleep(20 * time.Millisecond) // the timeout of the test binary ends this loop
 	}
 }
 
-// testSeriesTakeOver: a series whose lease has run out goes to the owner that takes it, for
-// good. Before its lease has run out no other owner gets it.
+// testSeriesTakeOver checks that a series whose lease has run out goes to the owner that
+// takes it, for good, and that no other owner gets it before.
 func testSeriesTakeOver(t *testing.T, o Options) {
 	all := owners(t, o, "a", "b")
 	a, b := all[0], all[1]
@@ -218,16 +219,16 @@ func testSeriesTakeOver(t *testing.T, o Options) {
 		t.Errorf("GiveUp: %v", err)
 	}
 	spent := moved(t, b, taken, size+1)
-	// It is removed when its lease has run out: the next one is another series.
+	// The used-up series is removed when its lease has run out, so the next one is another.
 	next := must(t)(a.Open(t.Context(), 0))
 	if next.First != size+1 {
 		t.Errorf("the next series is %+v", next)
 	}
 	want(t, "what is taken over after a used-up series", takeOver(t, b, 1), keysource.Series{First: next.First, Last: next.Last, Next: next.Next, Epoch: 2, Own: true})
-	// Of two leases the one that was renewed first may still end last.
+	// The lease that was renewed first may still end last.
 	own := must(t)(b.Own(t.Context()))
 	for own.First == spent.First {
-		time.Sleep(20 * time.Millisecond) // until the test binary's own limit
+		time.Sleep(20 * time.Millisecond) // the timeout of the test binary ends this loop
 		must(t)(b.TakeOver(t.Context(), 1))
 		own = must(t)(b.Own(t.Context()))
 	}
@@ -236,12 +237,13 @@ func testSeriesTakeOver(t *testing.T, o Options) {
 	}
 }
 
-// testSeriesLowest: of several abandoned series the lowest that has room is taken over.
+// testSeriesLowest checks that of several abandoned series the lowest one with room is
+// taken over.
 func testSeriesLowest(t *testing.T, o Options) {
 	all := owners(t, o.held(), "a", "b")
 	a, b := all[0], all[1]
 	var made []keysource.Series
-	for i := range int64(12) { // 1, 11, … 111: as texts in another order
+	for i := range int64(12) { // they begin at 1, 11, … 111, which as texts are in another order
 		one := must(t)(a.Open(t.Context(), 0))
 		if i < 2 {
 			one = moved(t, a, one, one.Last)
@@ -266,7 +268,7 @@ func testSeriesLowest(t *testing.T, o Options) {
 	}
 }
 
-// testSeriesRenewed: a lease lasts its whole time from each renewal on.
+// testSeriesRenewed checks that a lease lasts its whole time from each renewal on.
 func testSeriesRenewed(t *testing.T, o Options) {
 	all := owners(t, o, "a", "b")
 	a, b := all[0], all[1]
@@ -289,8 +291,8 @@ func testSeriesRenewed(t *testing.T, o Options) {
 	}
 }
 
-// testSeriesAtOnce: no integer of a series has two owners, while they take over from each
-// other what others give up or leave to their leases.
+// testSeriesAtOnce checks that no integer of a series has two owners, while owners take
+// over series that others give up or leave to their leases.
 func testSeriesAtOnce(t *testing.T, o Options) {
 	const stores, each, rounds = 3, 3, 12
 	st, _ := state(1)
@@ -308,7 +310,7 @@ func testSeriesAtOnce(t *testing.T, o Options) {
 						one, err = own.Open(t.Context(), 0)
 					}
 					if errors.Is(err, keysource.ErrStoreDown) {
-						continue // a busy machine: what it has opened is left to its lease
+						continue // the machine is busy; the lease of what it has opened runs out
 					}
 					if err != nil {
 						t.Errorf("TakeOver or Open: %v", err)
@@ -320,7 +322,7 @@ func testSeriesAtOnce(t *testing.T, o Options) {
 						return
 					}
 					if !ok {
-						continue // it was taken over already
+						continue // another owner has taken it over
 					}
 					mu.Lock()
 					all = append(all, keysource.Reservation{First: one.Next, N: 3})

@@ -6,8 +6,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Server says how programs reach the server of a store. The tests of what happens between a
-// program and a server need it.
+// Server describes how programs reach the server of a store. Tests that drop answers or
+// start processes need it.
 type Server struct {
 	Driver keysource.StoreDriver
 	Scheme string // begins a DSN, before the address

@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// Shards fills the table orders of four databases of SQLite by a policy whose keys come from
-// the store "central": no key is in two of them. Register registers a driver of SQLite by a
-// name, with a policy whose table orders has the source, and whose store has the prefix.
+// Shards inserts rows into the table orders of four SQLite databases, with keys from the
+// store "central", and checks that no key is in two of them. register registers a driver of
+// SQLite under a name, with a policy in which the table orders has the given source and the
+// store has the given prefix.
 func Shards(t *testing.T, register func(name, prefix, source string) error) {
 	for kind, source := range map[string]string{
 		"sequence":  "{kind: sequence, store: central, ensure_schema: true, start: 1}",
@@ -34,14 +35,14 @@ func Shards(t *testing.T, register func(name, prefix, source string) error) {
 	}
 }
 
-// fillShard fills a new database by 20 statements of two rows each.
+// fillShard inserts into a new database by 20 statements of two rows each.
 func fillShard(t *testing.T, driver string, all *Seen) {
 	t.Helper()
 	db, err := sql.Open(driver, filepath.Join(t.TempDir(), "shard.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // with the other shards
+	t.Cleanup(func() { // all shards are closed at the end of the test
 		if err := db.Close(); err != nil {
 			t.Errorf("Close: %v", err)
 		}

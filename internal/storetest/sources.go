@@ -13,20 +13,20 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Source is what the tests draw from.
+// Source is a source of keys from which the tests draw.
 type Source interface {
 	Reserve(ctx context.Context, n int64) (int64, error)
 	Close(ctx context.Context) error
 }
 
-// patient lets a source wait as much as a busy machine needs: any error of one fails a
-// test.
+// patient lets a source wait for its store as long as a busy machine needs: an error of a
+// source fails the test.
 var patient = keysource.Env{StoreWait: time.Hour}
 
-// settings are what a kind of source is opened with.
+// settings describe how a kind of source is opened.
 type settings struct {
-	size  int64 // of a series; 0: it is a sequence
-	block int64 // 0: the blocks follow the use
+	size  int64 // the size of a series; 0 for a sequence
+	block int64 // the size of a block; 0 if it adapts to use
 }
 
 var kinds = map[string]settings{
@@ -35,7 +35,7 @@ var kinds = map[string]settings{
 	"block":    {block: 1},
 	"series":   {size: 1000, block: 20},
 	"short":    {size: 100},
-	"usual":    {size: keysource.DefaultSeries}, // what a policy opens that says no more
+	"usual":    {size: keysource.DefaultSeries}, // what a policy without further settings opens
 	"leased":   {size: 1},                       // a snowflake whose worker's number is leased
 }
 
@@ -45,12 +45,13 @@ var Kinds = []string{"blocks", "series", "leased"}
 // SourceOptions say which source is opened.
 type SourceOptions struct {
 	Kind  string
-	Name  string        // of the state
-	Owner string        // of a series
-	Lease time.Duration // of a series
+	Name  string        // the name of the state
+	Owner string        // the owner of a series
+	Lease time.Duration // the lease of a series
 }
 
-// Series returns the series of which the source has its integers, or its worker's number.
+// Series returns the access to the series from which the source gets its integers, or its
+// worker's number.
 func (o SourceOptions) Series(s keysource.Store) keysource.SeriesStore {
 	st := State(o.Name)
 	if o.Kind == "leased" {
@@ -71,7 +72,7 @@ func (o SourceOptions) Open(s keysource.Store) (Source, error) {
 	return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(State(o.Name)), Block: kind.block}, patient)
 }
 
-// leased opens a snowflake whose worker's number is one of a state's integers.
+// leased opens a snowflake whose worker's number comes from a state's integers.
 func leased(s keysource.Store, numbers keysource.SeriesStore, o SourceOptions, env keysource.Env) (*keysource.Leased, error) {
 	return keysource.NewLeased(keysource.LeasedOptions{
 		Store: numbers, Lease: o.Lease,
@@ -100,13 +101,13 @@ func (o SourceOptions) Draw(t *testing.T, all *Seen, s keysource.Store, n int) {
 	_ = src.Close(context.WithoutCancel(t.Context())) // its answer may be lost, too
 }
 
-// Seen are keys that were drawn, none of them twice.
+// Seen holds the keys that were drawn.
 type Seen struct {
 	mu   sync.Mutex
 	keys map[int64]bool
 }
 
-// Add complains about a key that was drawn before, or is no key.
+// Add notes a key, and fails the test if it was drawn before, or cannot be a key.
 func (s *Seen) Add(t testing.TB, key int64) {
 	t.Helper()
 	s.mu.Lock()
@@ -127,8 +128,9 @@ func (s *Seen) Count() int {
 	return len(s.keys)
 }
 
-// testSources: sources in several processes, each with several users, make no key twice. On
-// a server there are 10⁵ keys of each kind, but for those that ask it for each request.
+// testSources checks that sources in several processes, each with several users, make no
+// key twice. On a server there are 10⁵ keys of each kind, except for kinds that send a
+// request for each key.
 func testSources(t *testing.T, o Options) {
 	few := swarm{stores: 4, users: 4, draws: cmp.Or(o.Draws, 500)}
 	many := few
@@ -149,8 +151,8 @@ func testSources(t *testing.T, o Options) {
 // swarm says how many users draw how many keys each, from a source in each of some stores.
 type swarm struct{ stores, users, draws int }
 
-// draw lets the users draw keys of sources, which are closed after that, and fails where a
-// key comes twice. The requests ask for 1 to 7 keys.
+// draw lets the users draw keys of sources, closes these, and fails the test if a key comes
+// twice. The requests ask for 1 to 7 keys.
 func (s swarm) draw(t *testing.T, open func(i int) (Source, error)) {
 	t.Helper()
 	var seen Seen
@@ -190,9 +192,9 @@ func (s swarm) draw(t *testing.T, open func(i int) (Source, error)) {
 	}
 }
 
-// testWorkerNumbers: 16 stores with 4 sources each lease a worker's number at once. No two
-// of them have the same number, and numbers that are returned are taken again, the lowest
-// first.
+// testWorkerNumbers checks that if 16 stores with 4 sources each lease a worker's number at
+// once, no two of them have the same number, and that numbers that are returned are taken
+// again, the lowest first.
 func testWorkerNumbers(t *testing.T, o Options) {
 	const stores, each = 16, 4
 	const lasts = 10 * time.Minute // longer than this test

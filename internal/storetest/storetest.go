@@ -1,6 +1,6 @@
 // Package storetest tests what every [keysource.Store] has to do, whatever keeps the
-// states: the rules of the interfaces in package keysource, and the law that no key is
-// made twice, by sources that use the store from several processes at once.
+// states: the rules of the interfaces in package keysource, and the law that no key is made
+// twice, by sources that use the store from several processes at once.
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, storetest.Options{
@@ -9,12 +9,12 @@
 //		})
 //	}
 //
-// The tests wait for leases to run out, so they run side by side. A test fails for what
-// a store has answered, and never since the machine is slow. All names of states are new
-// ones, so tests may share a server.
+// The tests wait for leases to run out, so they run side by side. A test fails because of a
+// store's answers, never because the machine is slow. All names of states are new, so tests
+// may share a server.
 //
-// [RunDriver], [Shards], [RoundTrips] and [Drawers] test the driver of such stores, and what
-// happens while its server is killed.
+// [RunDriver], [Shards], [RoundTrips] and [Drawers] test the driver of such stores, and
+// what happens while its server is killed.
 package storetest
 
 import (
@@ -31,12 +31,12 @@ import (
 
 // Options say how the tests reach a store.
 type Options struct {
-	// Open returns a store, as another process would open it: all of them have the same
-	// states. The tests close it. It may be nil where there is a Server.
+	// Open returns a store, as another process would open it: all stores have the same
+	// states. The tests close it. It may be nil if there is a Server.
 	Open func(t testing.TB) keysource.Store
 
-	// Server is the server of the store. Nil leaves out the tests that lose its answers, and
-	// those that start processes.
+	// Server is the server of the store. If it is nil, tests that drop its answers or start
+	// processes are left out.
 	Server *Server
 
 	// Lease is the shortest lease that the store keeps.
@@ -141,7 +141,7 @@ func state(first int64) (keysource.State, *atomic.Int64) {
 	return st, asked
 }
 
-// Await reserves as soon as the store answers.
+// Await calls Reserve until the store answers.
 func Await(t *testing.T, r keysource.Reserver, n, seen int64) keysource.Reservation {
 	t.Helper()
 	for {
@@ -156,7 +156,7 @@ func Await(t *testing.T, r keysource.Reserver, n, seen int64) keysource.Reservat
 	}
 }
 
-// reserve is Reserve of a store that has to answer.
+// reserve calls Reserve, which has to succeed.
 func reserve(t *testing.T, r keysource.Reserver, n, seen int64) keysource.Reservation {
 	t.Helper()
 	got, err := r.Reserve(t.Context(), n, seen)
@@ -176,7 +176,7 @@ func wantFirst(t *testing.T, r keysource.Reserver, n, seen, first int64) keysour
 	return got
 }
 
-// wantState complains about an error that does not say that the state cannot be used.
+// wantState fails the test unless the error says that the state cannot be used.
 func wantState(t *testing.T, what string, err error) {
 	t.Helper()
 	if !errors.Is(err, keysource.ErrStoreState) {

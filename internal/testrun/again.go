@@ -11,7 +11,7 @@ import (
 // it has at least begun one of them.
 func (r *runner) again(p *program) {
 	name := p.name
-	var begun []string // they have a result, or have run alone
+	var begun []string // tests that have a result, or have run alone
 	for p != nil && p.lost() && !r.isInterrupted() {
 		var alone []string
 		before := len(begun)
@@ -48,7 +48,7 @@ func (r *runner) alone(name, one string) {
 }
 
 // repeat runs tests of one package again and prints the result of each one. It returns nil
-// if there was no program.
+// if no program ran.
 func (r *runner) repeat(args ...string) *program {
 	if r.isInterrupted() {
 		return nil
@@ -80,7 +80,7 @@ func without(skip string, names []string) string {
 	}
 	whole := "^(" + strings.Join(quoted, "|") + ")$"
 	if skip != "" {
-		whole += "|" + skip // last: go test runs a test of whose subtests the first match skips some
+		whole += "|" + skip // the last one, since go test runs a test if the first match is only about its subtests
 	}
 	return whole
 }

@@ -24,7 +24,7 @@ const (
 
 // test is a test or a subtest.
 type test struct {
-	name   string // with a slash: a subtest
+	name   string // a name with a slash is a subtest's
 	state  string
 	output strings.Builder
 }
@@ -42,7 +42,7 @@ type program struct {
 	tests  []*test
 	byName map[string]*test
 	whole  strings.Builder // all output
-	output strings.Builder // the output of no test
+	output strings.Builder // the output that belongs to no test
 	judged bool            // package testing has printed PASS or FAIL, so all tests have a result
 }
 
@@ -60,7 +60,7 @@ func (p *program) topLevel() (all []*test) {
 	return all
 }
 
-// take notes an event.
+// take adds an event to the program.
 func (p *program) take(e event) {
 	if e.Test == "" {
 		p.whole.WriteString(e.Output)
@@ -102,19 +102,19 @@ func (r *reader) read(in io.Reader) {
 			r.line(line)
 		}
 		if err != nil {
-			return // the writer is in this process: it is the end
+			return // there is no other error than the end: the writer is in this process
 		}
 	}
 }
 
-// line takes a line. What is no event is printed as it is.
+// line handles a line. It prints a line that is no event unchanged.
 func (r *reader) line(line []byte) {
 	var e event
 	if err := json.Unmarshal(line, &e); err != nil || e.Action == "" {
 		_, _ = r.out.Write(line)
 		return
 	}
-	if e.Package == "" { // of the compiler
+	if e.Package == "" { // output of the compiler
 		_, _ = io.WriteString(r.errs, e.Output)
 		return
 	}

@@ -45,7 +45,7 @@ func main() {
 // runner runs go test.
 type runner struct {
 	out, errs io.Writer
-	folder    string // empty: the working directory
+	folder    string // empty for the working directory
 	flags     []string
 
 	mu          sync.Mutex
@@ -100,7 +100,7 @@ func (r *runner) command(out io.Writer, args []string) int {
 	c := exec.Command("go", args...)
 	c.Dir, c.Stdout, c.Stderr = r.folder, out, r.errs
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.WaitDelay = 10 * time.Second // for what a test program has started and left
+	c.WaitDelay = 10 * time.Second // the time for processes that a test program has left running
 	if err := r.start(c); err != nil {
 		_, _ = io.WriteString(r.errs, "testrun: "+err.Error()+"\n")
 		return 1
@@ -112,7 +112,7 @@ func (r *runner) command(out io.Writer, args []string) int {
 	if code := c.ProcessState.ExitCode(); code > 0 || err == nil && !r.interrupted {
 		return code
 	}
-	return 1 // a signal ended it, or came too late
+	return 1 // a signal has ended it, or came too late
 }
 
 func (r *runner) start(c *exec.Cmd) error {
@@ -134,7 +134,7 @@ func (r *runner) forward(s syscall.Signal) {
 	defer r.mu.Unlock()
 	r.interrupted = true
 	if r.group != 0 {
-		_ = syscall.Kill(-r.group, s) // go test may have ended
+		_ = syscall.Kill(-r.group, s) // go test may have ended already
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// print prints what go test prints of a package without -json: the closing line alone if
-// all tests have passed; otherwise each failed test with its output, and the
-// output of no test, such as the stack traces of a panic.
+// print prints what go test prints about a package without -json: only the closing line if
+// all tests have passed; otherwise each failed test with its output, and the output that
+// belongs to no test, such as the stack traces of a panic.
 func (p *program) print(w io.Writer, verbose bool) {
 	if verbose {
 		_, _ = io.WriteString(w, p.whole.String())
@@ -27,7 +27,7 @@ func (p *program) print(w io.Writer, verbose bool) {
 func (p *program) closing() string {
 	var closing strings.Builder
 	for line := range strings.Lines(p.output.String()) {
-		for _, begin := range []string{"ok  \t", "?   \t", "\t"} { // the last one: -cover without tests
+		for _, begin := range []string{"ok  \t", "?   \t", "\t"} { // "\t" is for -cover in a package without tests
 			if strings.HasPrefix(line, begin+p.name) {
 				closing.WriteString(line)
 			}
@@ -54,7 +54,7 @@ func (p *program) printTests(w io.Writer, passed bool) {
 		}
 		_, _ = io.WriteString(w, result)
 		for line := range strings.Lines(logged) {
-			if strings.HasPrefix(line, "    ") { // the others are not from t.Log
+			if strings.HasPrefix(line, "    ") { // other lines are not from t.Log
 				line = indent + line
 			}
 			_, _ = io.WriteString(w, line)
@@ -63,8 +63,9 @@ func (p *program) printTests(w io.Writer, passed bool) {
 	}
 }
 
-// printRest prints the output of no test. If the program ended early, a part of it, such as
-// the stack traces of a panic, may stand after the result of the test that ended last.
+// printRest prints the output that belongs to no test. If the program ended early, a part
+// of it, such as the stack traces of a panic, may be after the result of the test that
+// ended last.
 func (p *program) printRest(w io.Writer) {
 	for _, t := range p.tests {
 		if _, _, rest := t.parts(); !p.judged && t.passed() {
@@ -97,7 +98,7 @@ func (t *test) parts() (result, logged, rest string) {
 	return result, before.String(), after.String()
 }
 
-// say prints a line of this program's own.
+// say prints a message of testrun itself.
 func (r *runner) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(r.out, "testrun: "+format+"\n", args...)
 }

@@ -2,18 +2,18 @@ package testturn
 
 import "hash/fnv"
 
-// Choice is one choice of a test: a number below Size, or a group and an element of that
-// group.
+// Choice is one choice that a test makes: a number below Size, or a group and an element of
+// that group.
 type Choice struct {
 	Size   int        `json:",omitempty"`
 	Groups [][]string `json:",omitempty"` // the names of subtests
 }
 
-// Cursor is what is left of a test's number after the choices that were made.
+// Cursor is the rest of a test's number, from which the next choices are read.
 type Cursor struct{ rest uint64 }
 
-// Start returns the number of a test in a turn. Tests of different names begin elsewhere,
-// so that one turn takes other choices in each of them.
+// Start returns the number of a test in a turn. Tests of different names begin with
+// different numbers, so that one turn makes other choices in each of them.
 func Start(turn uint64, name string) Cursor { return Cursor{turn + hash(name)} }
 
 // Child returns the number of a subtest that begins here. Adding a constant keeps each
@@ -21,7 +21,7 @@ func Start(turn uint64, name string) Cursor { return Cursor{turn + hash(name)} }
 // choose differently.
 func (c Cursor) Child(name string) Cursor { return Cursor{c.rest + hash(name)} }
 
-// Read reads a choice: a number below its size, or the places of a group and of an element
+// Read reads a choice: a number below its size, or the index of a group and of an element
 // in it.
 func (c *Cursor) Read(choice Choice) (group, place int) {
 	if choice.Groups == nil {

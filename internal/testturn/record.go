@@ -11,8 +11,8 @@ import (
 // choicesVariable names the folder for the choices of the tests that run.
 const choicesVariable = "KEYFILL_TEST_CHOICES"
 
-// Record is a line of a program's file: a test made a choice, or is about to make its first
-// one, After so many choices of its Parent.
+// Record is a line of a test program's file. It says that a test made a choice, or is about
+// to make its first one, when its Parent had made After choices.
 type Record struct {
 	Test   string
 	Parent string `json:",omitempty"`

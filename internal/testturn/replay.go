@@ -19,7 +19,7 @@ type Suite struct {
 // node is a test with its choices, and the subtests that make choices of their own.
 type node struct {
 	name     string
-	after    int // choices of the parent
+	after    int // how many choices the parent had made
 	choices  []Choice
 	children []*node
 }
@@ -30,7 +30,7 @@ type Reached struct {
 	Test         string
 	Combinations int
 	Turns        int
-	Missed       []string // the combinations out of reach
+	Missed       []string // the combinations that no turn reaches
 }
 
 // Add reads the records of a program. Tests that run more than once, and processes that
@@ -73,7 +73,7 @@ func (s *Suite) begin(r Record) {
 }
 
 // Replay finds for each test the number of turns, from the first one, that reach all
-// combinations of its choices. It misses what none of limit turns reaches.
+// combinations of its choices. Combinations that none of limit turns reaches are in Missed.
 func (s *Suite) Replay(limit int) (all []Reached) {
 	for _, root := range s.roots {
 		want := map[string]bool{}
@@ -104,7 +104,7 @@ func (s *Suite) Replay(limit int) (all []Reached) {
 // for it, empty if the choice says nothing about subtests.
 type taken struct{ text, subtest string }
 
-// outcomes lists what a choice may come to.
+// outcomes returns all possible outcomes of a choice.
 func (c Choice) outcomes() (all []taken) {
 	for i := range c.Size {
 		all = append(all, taken{text: fmt.Sprintf("%d/%d", i, c.Size)})
@@ -115,7 +115,7 @@ func (c Choice) outcomes() (all []taken) {
 	return all
 }
 
-// read returns what a choice comes to for a number.
+// read returns the outcome of a choice for a number.
 func (c Choice) read(at *Cursor) taken {
 	group, place := at.Read(c)
 	if c.Groups == nil {
@@ -124,8 +124,8 @@ func (c Choice) read(at *Cursor) taken {
 	return taken{c.Groups[group][place], c.Groups[group][place]}
 }
 
-// expect adds the combinations that there are of a test and its subtests after the
-// choices made.
+// expect adds to want all combinations of a test and its subtests, after the choices in
+// made.
 func (n *node) expect(in string, made []taken, want map[string]bool) {
 	cell := n.cell(in, made)
 	for _, child := range n.children {
@@ -142,7 +142,7 @@ func (n *node) expect(in string, made []taken, want map[string]bool) {
 	}
 }
 
-// visit adds the combinations that a number reaches.
+// visit adds to got the combinations that a number reaches.
 func (n *node) visit(at Cursor, in string, got map[string]bool) {
 	var made []taken
 	for {
@@ -160,7 +160,8 @@ func (n *node) visit(at Cursor, in string, got map[string]bool) {
 	}
 }
 
-// cell names a combination: the parent's one, the test, and its choices.
+// cell returns the name of a combination: the name of the parent's, the test, and its
+// choices.
 func (n *node) cell(in string, made []taken) string {
 	cell := strings.TrimSpace(in + " " + n.name)
 	for _, one := range made {
@@ -169,8 +170,8 @@ func (n *node) cell(in string, made []taken) string {
 	return cell
 }
 
-// runs reports whether a subtest runs after choices of its parent: it does unless one of
-// them was made among subtests and took others.
+// runs reports whether a subtest runs after choices of its parent: it does unless a choice
+// among subtests has selected others.
 func (n *node) runs(child *node, made []taken) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(child.name, n.name+"/"), "/")
 	named, chosen := false, false

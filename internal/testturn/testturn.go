@@ -56,16 +56,16 @@ func Share[N any](t testing.TB, whole, few N) N {
 	return whole
 }
 
-// Of reports whether a place has its turn: one of each successive places, numbered from 0,
-// has. All calls of a test with the same each belong to one choice. Without turns each
-// place has its turn.
+// Of reports whether the element at an index has its turn: one of each successive elements
+// has. All calls of a test with the same each belong to one choice. If tests do not go by
+// turns, each element has its turn.
 func Of(t testing.TB, place, each int) bool {
 	first := progressOf(t).shared(each)
 	return !Enabled(t) || (place+first)%each == 0
 }
 
-// Some returns the elements whose turn it is: one of each successive elements. Without
-// turns it returns all.
+// Some returns the elements that have their turn: one of each successive elements. If tests
+// do not go by turns, it returns all.
 func Some[T any](t testing.TB, all []T, each int) (some []T) {
 	_, first := progressOf(t).read(Choice{Size: each})
 	for place, one := range all {
@@ -102,22 +102,22 @@ func turn() uint64 {
 	return n
 }
 
-// progress is how far a test has read its number.
+// progress is the position up to which a test has read its number.
 type progress struct {
 	name string
 
 	mu     sync.Mutex
 	cursor Cursor
-	made   int         // choices
+	made   int         // the number of choices that were made
 	places map[int]int // the choices of Of, by each
 }
 
 // choosing holds the progress of the tests that run. A subtest has to find the choices of its
 // parent, and a testing.TB carries nothing but its name.
-var choosing sync.Map // of *progress, by name
+var choosing sync.Map // holds a *progress by the test's name
 
-// progressOf returns the progress of a test. A test without any begins where the nearest
-// of its parents is now.
+// progressOf returns the progress of a test. A test that has none begins at the present
+// position of its nearest parent.
 func progressOf(t testing.TB) *progress {
 	name := t.Name()
 	if p, ok := choosing.Load(name); ok {
