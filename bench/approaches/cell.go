@@ -14,28 +14,28 @@ import (
 	"github.com/keyfill/keyfill/internal/measure"
 )
 
-// Cell is one measurement.
+// Cell is one measurement of a method.
 type Cell struct {
 	Engine      Engine
 	Form        Form
 	Method      measure.Method
-	Connections int           // that insert at the same time
-	Time        time.Duration // for which they do
-	Table       string        // a name that nothing has in the database yet
+	Connections int           // the number of connections that insert at the same time
+	Time        time.Duration // how long they insert
+	Table       string        // the name of a table that does not exist yet
 }
 
-// Result is what came of a cell.
+// Result is the result of measuring a cell.
 type Result struct {
-	Stored  int64   // rows, with those before and after the time
-	Rows    int64   // that were committed in the time
+	Stored  int64   // all rows, also those before and after the time
+	Rows    int64   // the rows that were committed in the time
 	Rate    float64 // Rows a second
-	Ends    Tally   // what the engine reported since the time began
-	Refused int64   // transactions that ended in one of these for the caller too
+	Ends    Tally   // the errors that the engine has reported since the time began
+	Refused int64   // transactions for which the caller got such an error
 }
 
-// Run measures the cell in the database of a DSN, of which it leaves nothing but
-// rows of keyfill's own tables. The error comes from a statement for which no
-// other transaction was to blame, or says what is wrong with the keys.
+// Run measures the cell in the database of a DSN. It leaves nothing there but rows of
+// keyfill's own tables. Its error comes from a statement that failed for another reason
+// than other transactions, or says what is wrong with the keys.
 func (c Cell) Run(ctx context.Context, dsn string) (Result, error) {
 	parent, err := c.Engine.Connector(dsn)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c Cell) create(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// measure lets the processes insert.
+// measure lets the processes insert, and returns the result.
 func (c Cell) measure(ctx context.Context, parent driver.Connector, count *counter) (r Result, err error) {
 	all := make([]*process, c.Connections)
 	defer func() {
@@ -139,7 +139,7 @@ func (c Cell) open(parent driver.Connector, count *counter, i int) (*process, er
 	if cfg := c.Method.Policy(c.Engine.Dialect.Name, c.Table, i); cfg == nil {
 		p.db = sql.OpenDB(connector)
 	} else {
-		cfg.StoreWait = time.Minute // a server that is busy with the others is no failure
+		cfg.StoreWait = time.Minute // a server that is busy with the other processes is no failure
 		if p.db, err = keyfill.OpenDB(connector, keyfill.Options{Policy: cfg}); err != nil {
 			return nil, err
 		}

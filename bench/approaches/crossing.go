@@ -8,22 +8,22 @@ import (
 // Crossing is where one line crosses another, upwards or downwards.
 type Crossing struct {
 	At    float64 // connections
-	Ahead bool    // it is ahead from there on
+	Ahead bool    // the first line is ahead from there on
 }
 
-// Crossings returns where the line through the points (at[i], a[i]) crosses that
-// through (at[i], b[i]), with straight lines between the points. at ascends. A line
-// that only touches the other does not cross it.
+// Crossings returns where the line through the points (at[i], a[i]) crosses the line
+// through (at[i], b[i]), with straight lines between the points. at ascends. A line that
+// only touches the other does not cross it.
 func Crossings(at []int, a, b []float64) []Crossing {
 	var found []Crossing
-	last := -1 // the last point at which they differ
+	last := -1 // the last point at which the lines differ
 	for i := range at {
 		d := a[i] - b[i]
 		if d == 0 {
 			continue
 		}
 		if last >= 0 && (a[last]-b[last] > 0) != (d > 0) {
-			// From last+1 to i-1 the lines are one.
+			// From last+1 to i-1 the lines are equal.
 			from := i - 1
 			before := a[from] - b[from]
 			x := float64(at[from]) + float64(at[i]-at[from])*before/(before-d)
@@ -34,7 +34,7 @@ func Crossings(at []int, a, b []float64) []Crossing {
 	return found
 }
 
-// describe says in few words at how many connections line a is ahead of line b.
+// describe returns a text that says at how many connections line a is ahead of line b.
 func describe(at []int, a, b []float64) string {
 	found := Crossings(at, a, b)
 	if len(found) == 0 {

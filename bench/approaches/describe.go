@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Describe returns the name and version of the server of a DSN. It is an error if commits
-// are not as durable as the form says, or more so.
+// Describe returns the name and version of the server of a DSN. It returns an error if
+// commits are more or less durable than the form says.
 func (e Engine) Describe(ctx context.Context, dsn string, f Form) (string, error) {
 	connector, err := e.Connector(dsn)
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"github.com/keyfill/keyfill/internal/measure"
 )
 
-// Engine is what the cells have to know of a database.
+// Engine holds the facts that the cells need about a database engine.
 type Engine struct {
 	Name    string // for the environment and -run
 	Driver  string // as registered with database/sql
 	Dialect *dialect.Dialect
 
 	identity string // the type of a column whose keys the engine makes
-	ascii    string // what follows the type of a column of ASCII
-	version  string // asks for the engine's name and version
-	synced   string // asks for the settings that make a commit durable
-	durable  string // what that answers where it is
+	ascii    string // the text after the type of a column of ASCII
+	version  string // the query for the engine's name and version
+	synced   string // the query for the settings that make a commit durable
+	durable  string // the answer to synced if commits are durable
 	params   string // of the DSN
 }
 

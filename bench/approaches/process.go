@@ -11,7 +11,7 @@ import (
 // process is one connection that inserts. Only one goroutine uses it.
 type process struct {
 	db            *sql.DB
-	number        int // from 0 on
+	number        int // the number of the process, from 0
 	query, update string
 	held          int  // as in Form
 	may           bool // keys may be refused as duplicates
@@ -54,15 +54,14 @@ func (p *process) insert(ctx context.Context) error {
 		return err
 	}
 	if err := p.work(ctx, tx); err != nil {
-		// It says nothing that err does not: the engine may have ended the
-		// transaction.
+		// Its error would add nothing to err: the engine may have ended the transaction.
 		_ = tx.Rollback()
 		return err
 	}
 	return tx.Commit()
 }
 
-// work is the work in a transaction that is held.
+// work executes the INSERT, and the statements that follow it in its transaction.
 func (p *process) work(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, p.query, p.args()...); err != nil {
 		return err

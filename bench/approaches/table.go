@@ -10,14 +10,14 @@ import (
 	"github.com/keyfill/keyfill/internal/measure"
 )
 
-// Table is the results of one form on one engine.
+// Table holds the results of one form on one engine.
 type Table struct {
 	Heading     string
-	Connections []int // of the cells, ascending
+	Connections []int // the numbers of connections of the cells, ascending
 	rows        []row
 }
 
-// row is the results of a method, in the order of Table.Connections.
+// row holds the results of a method, in the order of Table.Connections.
 type row struct {
 	method  measure.Method
 	results []Result
@@ -26,7 +26,7 @@ type row struct {
 // Add adds the results of a method, one for each number of connections.
 func (t *Table) Add(m measure.Method, results []Result) { t.rows = append(t.rows, row{m, results}) }
 
-// rates returns the line of a method; false where it was not measured.
+// rates returns the rows a second of a method; false if it was not measured.
 func (t *Table) rates(method string) ([]float64, bool) {
 	i := slices.IndexFunc(t.rows, func(r row) bool { return r.method.Name == method })
 	if i < 0 {
@@ -43,8 +43,8 @@ func (r row) rates() []float64 {
 	return rates
 }
 
-// Print writes the table: rows a second, what the engine ended, and where the lines
-// cross.
+// Print writes the table: rows a second, how many statements the engine has ended, and
+// where the lines of two methods cross.
 func (t *Table) Print(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s\n%s\n", t.Heading, strings.Repeat("=", len([]rune(t.Heading))))
@@ -145,7 +145,7 @@ func plural(connections int) string {
 	return fmt.Sprintf("%d connections", connections)
 }
 
-// columns writes lines whose cells stand under each other.
+// columns writes lines in aligned columns.
 type columns struct {
 	w     *tabwriter.Writer
 	lines int
@@ -155,7 +155,7 @@ func newColumns(w io.Writer) *columns {
 	return &columns{w: tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)}
 }
 
-// line writes to memory, where nothing fails.
+// line writes a line into memory, which never fails.
 func (c *columns) line(first string, cells ...string) {
 	c.lines++
 	_, _ = fmt.Fprintln(c.w, strings.Join(append([]string{first}, cells...), "\t"))

@@ -13,17 +13,17 @@ import (
 	"github.com/ngrok/sqlmw"
 )
 
-// End is why an engine has ended a statement or transaction.
+// End is the reason for which an engine has ended a statement or transaction.
 type End int
 
-// The ends that are counted. All but Duplicate are for the sake of others, and what
-// was ended may succeed when it is made again.
+// The reasons that are counted. All but Duplicate come from other transactions, and the
+// transaction may succeed if it is repeated.
 const (
 	Deadlock End = iota
 	LockTimeout
 	Serialization
 	Duplicate
-	ends // how many there are
+	ends // the number of reasons
 )
 
 // endCodes are the errors of MariaDB by number (Knowledge Base, "MariaDB Error
@@ -35,7 +35,7 @@ var endCodes = map[string]End{
 	"1062": Duplicate, "23505": Duplicate,
 }
 
-// endOf returns which end an error of a driver reports; false for none.
+// endOf returns the reason that an error of a driver reports; false if it reports none.
 func endOf(err error) (End, bool) {
 	var code string
 	var inMariaDB *mysql.MySQLError
@@ -50,16 +50,16 @@ func endOf(err error) (End, bool) {
 	return end, ok
 }
 
-// Tally is how often an engine has reported each end.
+// Tally is how often an engine has reported each reason.
 type Tally [ends]int64
 
-// String lists the ends in the order in which they are declared.
+// String lists the counts in the order in which the reasons are declared.
 func (t Tally) String() string {
 	return fmt.Sprintf("%d/%d/%d/%d", t[Deadlock], t[LockTimeout], t[Serialization], t[Duplicate])
 }
 
-// counter counts the engine's reports to the connections of a driver, for all users of
-// these. It is safe for concurrent use.
+// counter counts the errors that an engine returns on the connections of a driver,
+// whichever code uses these. It is safe for concurrent use.
 type counter struct {
 	sqlmw.NullInterceptor
 	seen [ends]atomic.Int64
@@ -73,7 +73,7 @@ func (c *counter) tally() (t Tally) {
 	return t
 }
 
-// since returns what was counted since t was.
+// since returns what was counted after t was returned.
 func (c *counter) since(t Tally) Tally {
 	now := c.tally()
 	for i := range now {
@@ -147,7 +147,7 @@ func (d connectorDriver) Open(string) (driver.Conn, error) {
 	return nil, errors.New("approaches: opened without a connector")
 }
 
-// asDriver is a connector that says that its driver is another.
+// asDriver is a connector that returns another driver as its own.
 type asDriver struct {
 	driver.Connector
 	driver driver.Driver

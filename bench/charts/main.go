@@ -69,7 +69,7 @@ func charts(page string) (map[string]drawing.Bars, error) {
 	return map[string]drawing.Bars{"key.svg": keys, "rows.svg": stored, "layout-time.svg": times, "layout-size.svg": sizes}, nil
 }
 
-// keyNames are short names for what makes a key.
+// keyNames shortens the names of what makes a key.
 var keyNames = strings.NewReplacer(" as a fill calls it", "", ", batch of 100 binary", " of 100, 16 bytes",
 	" with its pool, typed", ", pool", " as boxed text", " as text", " typed", "")
 
@@ -95,7 +95,7 @@ func keyChart(bench [][]string, note string) (drawing.Bars, error) {
 
 var storedRows = regexp.MustCompile(`^(PostgreSQL|MariaDB|SQLite), (.*), (\d+) connections?: rows a second \((\d+) a second\)$`)
 
-// byHand is the name of a key that the program numbers itself.
+// byHand is the name of a way in which the program numbers the key itself.
 const byHand = "an integer sent by hand"
 
 // rowsChart draws how many rows each engine stores in a second.
@@ -104,7 +104,7 @@ func rowsChart(bench [][]string, note string) (drawing.Bars, error) {
 	for _, row := range bench {
 		m := storedRows.FindStringSubmatch(row[0])
 		if m == nil || strings.Contains(m[2], "interpolateParams") || m[2] == byHand {
-			continue // byHand: nothing of keyfill is in it
+			continue // byHand does not use keyfill
 		}
 		rate, err := strconv.ParseFloat(m[4], 64)
 		if err != nil {
@@ -132,7 +132,7 @@ func rowsChart(bench [][]string, note string) (drawing.Bars, error) {
 
 func thousands(n float64) string { return fmt.Sprintf("%.1fk", n/1000) }
 
-// layoutNames are short names for layouts of keys.
+// layoutNames shortens the names of layouts of keys.
 var layoutNames = strings.NewReplacer(", the engine's layout", "", ", the layout of SQL Server", " of SQL Server")
 
 // layoutCharts draw the time and the size of tables by the layout of their keys.

@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill/internal/stats"
 )
 
-// difference is one figure of two trees.
+// difference is one figure, compared between two source trees.
 type difference struct {
 	what    string
 	change  stats.Estimate // the tree divided by BASE
@@ -51,7 +51,7 @@ func differences(base, tree, again []map[string]figures.Figure, own bool) (all [
 	return all, nil
 }
 
-// ratio returns a / b. Nothing of nothing is the same.
+// ratio returns a / b. 0 / 0 is 1.
 func ratio(a, b float64) float64 {
 	switch {
 	case a == b:

@@ -3,15 +3,15 @@
 //
 //	go run ./compare -base 944dd75
 //
-// It checks BASE out beside the working tree, puts the benchmarks of the working tree
-// into it, and builds both. Then three programs take turns: BASE, the working tree, and
-// the working tree again. Each round gives one number of each figure and program.
+// It checks BASE out beside the working tree, puts the benchmarks of the working tree into
+// it, and builds both. Then three programs take turns: BASE, the working tree, and the
+// working tree again. Each round gives one number of each figure and program.
 //
-// What a figure's BASE and working tree differ by is the median of their ratios over the
-// rounds, with its interval of 95 %. The same of the working tree and its second program
-// is the A/A spread. A figure is worse or better if the two intervals do not overlap, and
-// compare fails if one is worse. A number without any spread, such as allocations, is
-// worse as soon as it differs.
+// The difference between BASE and the working tree, for a figure, is the median of their
+// ratios over the rounds, with its interval of 95 %. The difference between the working
+// tree and its second program is the A/A spread. A figure is worse or better if the two
+// intervals do not overlap, and compare fails if one is worse. A number without any spread,
+// such as allocations, is worse as soon as it differs.
 //
 // # Caveats
 //

@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// comparison is what is asked for, and where the two trees are.
+// comparison holds what the flags ask for, and the folders of the two trees.
 type comparison struct {
 	base, only string
 	rounds     int
@@ -58,7 +58,7 @@ func (c *comparison) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() {
-		// Also after an interrupt.
+		// The worktree is removed even after an interrupt.
 		err = errors.Join(err, c.command(context.WithoutCancel(ctx), c.tree, nil, "git", "worktree", "remove", "--force", base))
 	}()
 	programs := []program{{"base", base}, {"tree", c.tree}, {"again", c.tree}}
@@ -118,13 +118,13 @@ func (c *comparison) build(ctx context.Context, p program) error {
 	return nil
 }
 
-// program is the benchmarks of one tree.
+// program is the name of a test binary, and the tree whose benchmarks it holds.
 type program struct{ name, tree string }
 
-// folder is where its benchmarks are, and from where they look for the rest of the tree.
+// folder returns the folder of the benchmarks. They run there to find the rest of the tree.
 func (p program) folder() string { return filepath.Join(p.tree, "bench", "figures") }
 
-// binary returns the path of a program; the tree's own and its second one are the same.
+// binary returns the path of a program. The tree's first and second program have the same.
 func (c *comparison) binary(p program) string {
 	if p.tree == c.tree {
 		return filepath.Join(c.scratch, "tree.test")
@@ -132,7 +132,7 @@ func (c *comparison) binary(p program) string {
 	return filepath.Join(c.scratch, "base.test")
 }
 
-// measure runs a program for one round, and returns its figures by what they are.
+// measure runs a program for one round, and returns its figures by their names.
 func (c *comparison) measure(ctx context.Context, p program) (map[string]figures.Figure, error) {
 	file := filepath.Join(c.scratch, "figures.json")
 	err := c.command(ctx, p.folder(), []string{

@@ -1,6 +1,7 @@
 // Command cost measures what the statistics cost a filled INSERT on a driver that does
-// nothing. It builds the program statements twice: as it is, and with the functions empty
-// that count and that look for a trace. What the two take is compared in two ways:
+// nothing. It builds the program statements twice: as it is, and with empty bodies for the
+// functions that count and that look for a trace. It compares the cost of the two in two
+// ways:
 //
 //   - instructions, which cachegrind of valgrind counts: they do not depend on what else
 //     the machine does. The instructions of Go's runtime do a little, and are taken as
@@ -8,8 +9,7 @@
 //   - the time of the processor, in turns, which knows that an atomic instruction takes
 //     longer than another.
 //
-// It fails where a statement takes more than the share of 2 % more instructions, or an
-// allocation more.
+// It fails if a statement takes 2 % more instructions, or one more allocation.
 //
 //	go run ./cost [-rounds 41]
 package main
@@ -85,8 +85,8 @@ func run(rounds int) (err error) {
 	return errors.Join(w.Flush(), failed)
 }
 
-// build builds the program statements as it is, and without what counts. The folder of the
-// module is below root.
+// build builds the program statements as it is, and without the functions that count. The
+// folder of the module is below root.
 func build(root, folder string) (with, without string, err error) {
 	overlay, err := writeOverlay(root, folder)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/keyfill/keyfill/internal/stats"
 )
 
-// counted are instructions: all, and those outside of Go's runtime, whose threads do more or
-// less by the time that a run takes.
+// counted is a number of instructions: all, and only those outside of Go's runtime, whose
+// threads execute more of them the longer a run takes.
 type counted struct{ all, own float64 }
 
-// instructions returns how many instructions a statement takes: what more statements take
-// than few, so that the program's start is not among them.
+// instructions returns how many instructions a statement takes. It compares a run of many
+// statements with a run of few, so that the program's start does not count.
 func instructions(program, way string) (of counted, err error) {
 	const few, many = 2_000, 22_000
 	folder, err := os.MkdirTemp("", "keyfill-cost-")
@@ -47,8 +47,8 @@ func instructions(program, way string) (of counted, err error) {
 	return counted{(runs[1].all - runs[0].all) / (many - few), (runs[1].own - runs[0].own) / (many - few)}, nil
 }
 
-// read reads a file of cachegrind, which has a line with a count for each line of a
-// function: https://valgrind.org/docs/manual/cg-manual.html#cg-manual.impl-details.file-format.
+// read reads a file of cachegrind, which has a count for each line of a function:
+// https://valgrind.org/docs/manual/cg-manual.html#cg-manual.impl-details.file-format.
 func read(text string) (of counted, err error) {
 	function := ""
 	for line := range strings.Lines(text) {
@@ -59,7 +59,7 @@ func read(text string) (of counted, err error) {
 		}
 		at, count, ok := strings.Cut(line, " ")
 		if _, err := strconv.Atoi(at); !ok || err != nil {
-			continue // a file, or a line of the head
+			continue // the name of a file, or a line of the head
 		}
 		n, err := strconv.ParseFloat(count, 64)
 		if err != nil {
@@ -80,15 +80,15 @@ func isRuntime(function string) bool {
 	return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "internal/runtime/")
 }
 
-// timed is what statements take by the clock of the processor, in nanoseconds, one sample
-// for each round, and how many allocations one takes.
+// timed is the processor time of statements in nanoseconds, one sample for each round, and
+// how many allocations one statement takes.
 type timed struct {
 	with, without             []float64
 	ratio                     stats.Estimate
 	allocsWith, allocsWithout float64
 }
 
-// times lets both builds take turns.
+// times measures both builds in turns.
 func times(with, without, way string, rounds int) (t timed, err error) {
 	a, err := start(with, way)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"strconv"
 )
 
-// counting are the functions that count and that look for a trace, by their files, with
-// the bodies that they have in a build without.
+// counting are the functions that count and that look for a trace, by their files, with the
+// bodies that replace theirs in the second build.
 var counting = map[string]map[string]string{
 	"internal/fill/plain.go": {
 		"plainRun.count":  "{}",

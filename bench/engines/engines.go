@@ -1,5 +1,5 @@
-// Package engines is the databases that measurements run on: what is written
-// differently for each of them.
+// Package engines holds the databases that measurements run on, and the texts that differ
+// between them.
 package engines
 
 import (
@@ -21,14 +21,14 @@ import (
 // Engine is an engine with a driver and its settings.
 type Engine struct {
 	Name    string // in tables and for -run
-	Dialect string // as a policy calls it
+	Dialect string // its name in a policy
 
 	measure.Columns
 
 	speaks  *dialect.Dialect
 	version string
-	settled string // the settings that times depend on
-	driver  string // as registered with database/sql; "" is no server
+	settled string // the query for the settings that times depend on
+	driver  string // as registered with database/sql; empty if the engine has no server
 	params  string // of the DSN
 	server  *testdb.Server
 }
@@ -40,7 +40,7 @@ var (
 	newest     = testdb.New(testdb.PostgreSQL18())
 )
 
-// Servers are the servers that TestMain hands to testdb.Main, which ends them.
+// Servers returns the servers that TestMain hands to testdb.Main, which ends them.
 func Servers() []*testdb.Server { return []*testdb.Server{mariadb, postgresql, newest} }
 
 // All returns the engines: MariaDB once with its driver's default, by which a
@@ -72,7 +72,7 @@ func All() []Engine {
 	}
 }
 
-// PostgreSQLs returns PostgreSQL, and PostgreSQL 18 where it is installed.
+// PostgreSQLs returns PostgreSQL, and PostgreSQL 18 if it is installed.
 func PostgreSQLs() []Engine {
 	first := All()[0]
 	later := first
@@ -84,12 +84,12 @@ func PostgreSQLs() []Engine {
 }
 
 func columns(d *dialect.Dialect) measure.Columns {
-	c, _ := measure.ColumnsOf(d) // it has all engines of this package
+	c, _ := measure.ColumnsOf(d) // it knows all engines of this package
 	return c
 }
 
-// Connector returns the driver's own connector to a new database, which goes with the
-// test. A missing server skips the test.
+// Connector returns the driver's own connector to a new database, which is removed at the
+// end of the test. A missing server skips the test.
 func (e Engine) Connector(t testing.TB) (driver.Connector, error) {
 	t.Helper()
 	if e.server == nil {

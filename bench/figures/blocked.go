@@ -18,14 +18,14 @@ import (
 type Lock struct {
 	Keys     string  `json:"keys"` // which keys are made
 	Function string  `json:"function"`
-	Share    float64 `json:"share"` // of the time that all goroutines wait
-	Waits    float64 `json:"waits"` // in 1,000 fills
+	Share    float64 `json:"share"` // its part of the time that all goroutines wait
+	Waits    float64 `json:"waits"` // how often goroutines wait, in 1,000 fills
 }
 
-// module is how the names of our functions begin.
+// module begins the names of keyfill's functions.
 const module = "github.com/keyfill/keyfill"
 
-// owner says whose lock a function waits for.
+// owner returns the part of the program whose lock a function waits for.
 func owner(function string) string {
 	switch rest, ok := strings.CutPrefix(function, module); {
 	case !ok, strings.HasPrefix(rest, "/bench/"):
@@ -36,10 +36,10 @@ func owner(function string) string {
 	return ours
 }
 
-// goroutines is how many fill at once.
+// goroutines is how many goroutines fill rows at once.
 const goroutines = 64
 
-// Blocked measures for which locks 64 goroutines wait that fill rows on a driver that
+// Blocked measures on which locks 64 goroutines wait while they fill rows on a driver that
 // does nothing, each on a connection of its own.
 func Blocked(r Run) ([]Figure, []Lock, error) {
 	var figures []Figure
@@ -55,7 +55,7 @@ func Blocked(r Run) ([]Figure, []Lock, error) {
 				waits += l.Waits
 			}
 		}
-		// A lock that is held for a map that grows is waited for once or twice.
+		// While a map grows, its lock may be waited for once or twice.
 		f := absolute("64 goroutines filling, "+k.keys+": waits for a lock of ours but the source's, in 1,000 fills", Waits, waits, atMost(1))
 		figures = append(figures, f)
 		locks = append(locks, found[:min(len(found), 5)]...)
@@ -77,7 +77,7 @@ func blockedBy(keys, text string, each int) (locks []Lock, err error) {
 		}
 		defer func() { err = errors.Join(err, conns[i].Close()) }()
 	}
-	if err := fillAtOnce(conns, text, 10); err != nil { // the first keys, and plans
+	if err := fillAtOnce(conns, text, 10); err != nil { // makes the first keys, and the plans
 		return nil, err
 	}
 	before := waits()
@@ -110,11 +110,11 @@ func fillAtOnce(conns []*sql.Conn, text string, n int) error {
 	return errors.Join(errs...)
 }
 
-// waited says how many cycles goroutines have waited, and how often.
+// waited is how many cycles goroutines have waited, and how often.
 type waited struct{ Cycles, Count int64 }
 
-// locksOf returns the functions whose goroutines have waited between two counts, in so
-// many fills.
+// locksOf returns the functions in which goroutines have waited between two counts, while
+// that many fills were made.
 func locksOf(keys string, before, after map[string]waited, fills int) []Lock {
 	var total int64
 	for function := range after {

@@ -19,13 +19,13 @@ const (
 	cacheBytes   = 16 << 20
 )
 
-// literal is the n-th of INSERTs that differ in a literal.
+// literal returns the n-th of many INSERTs that differ in a literal.
 func literal(n int) string {
 	return "INSERT INTO orders (customer, name, street, amount) VALUES (" + strconv.Itoa(n) + ", 'a name', 'a street and a town', 123.45)"
 }
 
-// Cache measures what a program costs that writes its values into the text, so that
-// no text comes twice.
+// Cache measures the cost of a program that writes its values into the text, so that no
+// text comes twice.
 func Cache(r Run) ([]Figure, error) {
 	kept, err := keptBytes(r.times(1_000_000))
 	if err != nil {
@@ -61,18 +61,17 @@ func keptBytes(n int) (float64, error) {
 	return max(0, float64(after)-float64(before)), l.close()
 }
 
-// heap returns the bytes of what can be reached.
+// heap returns the bytes of memory that can be reached.
 func heap() uint64 {
 	runtime.GC()
-	runtime.GC() // what the first one has only marked for its pools
+	runtime.GC() // frees what the first collection has only marked in pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
 
-// cacheTime returns what the cache adds to the time of a statement: the time of a
-// statement through keyfill, over the same without what looking for its text and
-// keeping its plan take.
+// cacheTime returns what the cache adds to the time of a statement: the time of a statement
+// through keyfill, divided by the time without looking for its text and keeping its plan.
 func cacheTime(r Run) (Figure, error) {
 	l, err := openLayers(&nulldriver.Driver{}, "mysql", 1)
 	if err != nil {

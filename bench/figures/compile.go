@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser"
-	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // the values of the parser
+	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // the types of values that the parser needs
 
 	"github.com/keyfill/keyfill/bench/nulldriver"
 	"github.com/keyfill/keyfill/dialect"
@@ -83,9 +83,8 @@ func compiling(text string) (compiled, parse func(n int) error) {
 const readText = "INSERT INTO orders (customer, product, quantity, price, currency, note, created) " +
 	"VALUES (1042, 77, 3, 19.90, 'EUR', 'leave it at the door and ring the bell twice please', '2026-11-29 10:00:00', now())"
 
-// reading returns a function that does n times what happens to a text that was not seen
-// before: it is compiled, and sent on a connection that knows what can be known of its
-// session, within a transaction.
+// reading returns a function that handles a new text n times: it is compiled, and sent
+// within a transaction, on a connection that knows what can be known of its session.
 func reading(d *dialect.Dialect) (func(n int) error, error) {
 	raw, err := new(nulldriver.Driver).Connect(context.Background())
 	if err != nil {
@@ -115,7 +114,7 @@ func reading(d *dialect.Dialect) (func(n int) error, error) {
 	}, nil
 }
 
-// readFigures are the times in which texts are read and compiled.
+// readFigures returns the times in which texts are read and compiled.
 func readFigures(r Run) (all []Figure, err error) {
 	for _, d := range []*dialect.Dialect{dialect.MySQL(), dialect.PostgreSQL()} {
 		read, err := reading(d)
@@ -134,7 +133,7 @@ func readFigures(r Run) (all []Figure, err error) {
 	return all, nil
 }
 
-// Compile measures how long a text takes that was not seen before.
+// Compile measures how long a text takes that keyfill has not seen before.
 func Compile(r Run) ([]Figure, error) {
 	var all []Figure
 	err := singly(func() error {
@@ -157,7 +156,7 @@ func Compile(r Run) ([]Figure, error) {
 	return all, err
 }
 
-// compileFigures are how many times faster than the parser a text is compiled, and
+// compileFigures returns how many times faster than by the parser a text is compiled, and
 // its time.
 func compileFigures(name string, bytes int, samples map[string]*Samples) []Figure {
 	faster := Figure{What: "compiled, one row of " + name + ", times as fast", Against: tidb, Unit: Times,

@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/internal/stats"
 )
 
-// Figure is one measured number beside its bar.
+// Figure is one measured number, with its bar: the limit that it has to keep.
 type Figure struct {
 	Group   string          `json:"group"`
 	What    string          `json:"what"`
@@ -18,26 +18,26 @@ type Figure struct {
 	Value   stats.Estimate  `json:"value"`
 	Control *stats.Estimate `json:"control,omitempty"` // the rival against itself
 	Bar     Bar             `json:"bar"`
-	Verdict string          `json:"verdict"` // as Bar.verdict has it
+	Verdict string          `json:"verdict"` // the result of Bar.verdict
 	Note    string          `json:"note,omitempty"`
-	// Optional says that another commit may lack the figure, since its keyfill refuses what
-	// is measured.
+	// Optional reports whether another commit may lack the figure, since its keyfill
+	// refuses what is measured.
 	Optional bool `json:"optional,omitempty"`
 }
 
-// Unit is what a figure counts.
+// Unit is the unit of a figure.
 type Unit string
 
 // The units.
 const (
 	Times       Unit = "x"           // a multiple of the rival's figure: 1.2x is a fifth more
 	Nanoseconds Unit = "ns"          // of CPU time
-	Allocations Unit = "allocations" // in an operation
+	Allocations Unit = "allocations" // in one operation
 	Megabytes   Unit = "MB"          // of 1,000,000 bytes
 	Waits       Unit = "waits"       // in 1,000 operations
 )
 
-// decimals is how many of a number are printed.
+// decimals returns how many decimal places of a number are printed.
 func (u Unit) decimals() int {
 	if u == Nanoseconds || u == Allocations {
 		return 1
@@ -63,26 +63,25 @@ func (u Unit) write(v float64) string {
 	return number + " " + string(u)
 }
 
-// Bar is the limit that a figure is held to. The zero value holds it to
-// nothing.
+// Bar is the limit that a figure has to keep. The zero value is no limit.
 type Bar struct {
 	Most  float64 `json:"most"`  // the median is at most this
 	Least float64 `json:"least"` // the median is at least this
-	// Reach and Above hold the interval: its upper end reaches the one, and its
-	// lower end stays above the other.
+	// Reach and Above limit the interval: its upper end has to reach Reach, and its lower
+	// end has to stay above Above.
 	Reach float64 `json:"reach"`
 	Above float64 `json:"above"`
-	// Zero makes Most count although it is 0.
+	// Zero means that Most counts although it is 0.
 	Zero bool `json:"zero,omitempty"`
 }
 
-// atMost is the bar of what should be small.
+// atMost returns the bar of a figure that should be small.
 func atMost(limit float64) Bar { return Bar{Most: limit, Zero: limit == 0} }
 
-// asFast is the bar of rows a second beside a rival's.
+// asFast returns the bar of rows a second in comparison with a rival's.
 func asFast() Bar { return Bar{Reach: 0.97, Above: 0.90} }
 
-// write returns the bar in the unit of its figure.
+// write returns the bar as text, in the unit of its figure.
 func (b Bar) write(u Unit) string {
 	switch {
 	case b.Reach > 0:
@@ -102,7 +101,7 @@ const (
 	short  = "too few rounds"
 )
 
-// verdict compares an estimate with the bar; a median is rounded as it is printed.
+// verdict compares an estimate with the bar. It rounds the median as it is printed.
 func (b Bar) verdict(u Unit, e stats.Estimate) string {
 	var ok bool
 	switch {
@@ -129,7 +128,7 @@ func (f Figure) unsteady() bool {
 	return f.Control != nil && (f.Control.Low < 0.97 || f.Control.High > 1.03)
 }
 
-// cells returns the line of the figure in the table.
+// cells returns the cells of the figure's line in the table.
 func (f Figure) cells() []string {
 	interval := func(e stats.Estimate) string {
 		if e.Low == e.High {

@@ -15,15 +15,16 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// keptForm is an INSERT after which keyfill may ask, or raise a numbering.
+// keptForm is an INSERT after which keyfill may have to query the database, or to raise a
+// numbering.
 type keptForm struct {
 	name   string
 	text   map[string]string // by dialect; %t is the table
 	joined bool
-	brings bool // a key that rises, as the argument
+	brings bool // the argument is a key, which rises
 }
 
-// driverAlone is the rival of these.
+// driverAlone is the name of the rival of these INSERTs.
 const driverAlone = "the driver alone"
 
 // keptForms are the INSERTs of [Kept].
@@ -39,7 +40,7 @@ var keptForms = []keptForm{
 }
 
 // Kept measures the time of INSERTs that keyfill sends as they came, or that store nothing,
-// on a real engine, beside the plain driver.
+// on a real engine, in comparison with the plain driver.
 func Kept(ctx context.Context, r Run, e engines.Engine, connector driver.Connector) (all []Figure, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	plain := sql.OpenDB(connector)

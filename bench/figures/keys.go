@@ -18,14 +18,14 @@ import (
 // batch is how many keys a request for several has.
 const batch = 100
 
-// What the loops make is kept, so that none of it is left out.
+// The results of the loops are kept here, so that the compiler leaves nothing of them out.
 var (
 	keptValue driver.Value
 	kept16    [16]byte
 )
 
-// Keys measures the sources as a fill calls them, with room for the keys, beside what
-// a program would call without keyfill.
+// Keys measures the sources, called as for a fill, with memory for the keys, in comparison
+// with the calls of a program without keyfill.
 func Keys(r Run) ([]Figure, error) {
 	counted, err := newCounted()
 	if err != nil {
@@ -79,9 +79,9 @@ func slicesOf(all ...[]Variant) (one []Variant) {
 	return one
 }
 
-// uuids are the sources without a state. A v7 has 4,096 keys a millisecond, and may be
-// a second ahead of the clock. A turn makes fewer keys than that and has a source of
-// its own; a batch has a clock that is fast, which costs some nanoseconds a request.
+// uuids returns the sources without a state. A v7 has 4,096 keys a millisecond, and may be
+// a second ahead of the clock. A turn makes fewer keys than that and has a source of its
+// own; a batch has a clock that is fast, which costs some nanoseconds a request.
 func uuids() []Variant {
 	ctx := context.Background()
 	start := time.Now()
@@ -122,7 +122,7 @@ func uuids() []Variant {
 	}
 }
 
-// counted are sources with a state, which a store in memory keeps.
+// counted holds sources with a state, which a store in memory keeps.
 type counted struct {
 	block, numbers *keysource.Sequence
 	coprime        *keysource.Coprime
@@ -199,8 +199,8 @@ func (m *instantMarker) Mark(_ context.Context, until int64) (int64, error) {
 	return m.mark.Swap(until), nil
 }
 
-// rivals are the calls of a program without keyfill. The pool of google/uuid is a switch
-// of the whole package.
+// rivals returns the calls of a program without keyfill. The random pool of google/uuid can
+// only be switched on for the whole package.
 func rivals() []Variant {
 	typed := func(n int) (err error) {
 		for range n {

@@ -25,8 +25,8 @@ const (
 	again = " again" // follows the name of a rival
 )
 
-// layers are database handles on a null driver: the driver alone, wrapped by sqlmw with
-// an interceptor that does nothing, and wrapped by keyfill.
+// layers are database handles on a driver that does nothing: the driver alone, wrapped by
+// sqlmw with an interceptor that does nothing, and wrapped by keyfill.
 type layers map[string]*sql.DB
 
 // openLayers opens the handles, with at most so many connections each. Keys of
@@ -43,7 +43,7 @@ func openLayers(d *nulldriver.Driver, dialect string, connections int) (layers, 
 			"invoices": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence}},
 		},
 	}
-	switch dialect { // so that a session has nothing to be asked
+	switch dialect { // so that keyfill has nothing to ask about the session
 	case "mysql":
 		cfg.SQLMode = "default"
 	case "postgres":
@@ -76,15 +76,15 @@ func (l layers) close() error {
 // instantStore is a store in memory that answers at once.
 type instantStore struct{ used atomic.Int64 }
 
-// Reserve gives n integers.
+// Reserve reserves the next n integers.
 func (s *instantStore) Reserve(_ context.Context, n, _ int64) (keysource.Reservation, error) {
 	return keysource.Reservation{First: s.used.Add(n) - n + 1}, nil
 }
 
-// Advance does nothing: no key is brought.
+// Advance does nothing: the benchmarks insert no keys of their own.
 func (s *instantStore) Advance(context.Context, int64) error { return nil }
 
-// execute returns what executes a text n times.
+// execute returns a function that executes a text n times.
 func execute(db *sql.DB, text string, args ...any) func(int) error {
 	ctx := context.Background()
 	return func(n int) error {
@@ -97,7 +97,7 @@ func execute(db *sql.DB, text string, args ...any) func(int) error {
 	}
 }
 
-// prepared returns what executes a statement that is prepared once.
+// prepared returns a function that executes a statement n times, which is prepared once.
 func prepared(stmt *sql.Stmt, args ...any) func(int) error {
 	ctx := context.Background()
 	return func(n int) error {
@@ -110,7 +110,7 @@ func prepared(stmt *sql.Stmt, args ...any) func(int) error {
 	}
 }
 
-// query returns what reads all rows of a query n times.
+// query returns a function that reads all rows of a query n times.
 func query(db *sql.DB, text string) func(int) error {
 	ctx := context.Background()
 	return func(n int) error {

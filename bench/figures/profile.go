@@ -15,32 +15,33 @@ import (
 	"github.com/keyfill/keyfill/bench/page"
 )
 
-// Profile says where the time of a way goes, beside its rival's.
+// Profile shows which parts of the code take the time of a way, and of its rival.
 type Profile struct {
 	What    string  `json:"what"`
 	Against string  `json:"against,omitempty"` // the rival; may be empty
-	Time    float64 `json:"time"`              // nanoseconds of CPU for each time, or each row
-	Rival   float64 `json:"rival,omitempty"`   // the rival's
+	Time    float64 `json:"time"`              // nanoseconds of CPU for each repetition, or each row
+	Rival   float64 `json:"rival,omitempty"`   // the rival's time
 	Parts   []Part  `json:"parts"`
 }
 
-// Part is what takes the time: a function of keyfill's with what it calls of the
-// standard library, or a package of others.
+// Part is a part of the code that takes time: a function of keyfill's, with what it calls
+// of the standard library, or another package.
 type Part struct {
 	Name   string  `json:"name"`
-	Time   float64 `json:"time"`   // nanoseconds of CPU for each time
-	Memory float64 `json:"memory"` // of these: memory that is allocated there
+	Time   float64 `json:"time"`   // nanoseconds of CPU for each repetition
+	Memory float64 `json:"memory"` // the nanoseconds of Time in which memory is allocated
 	Rival  float64 `json:"rival"`  // the rival's nanoseconds
 }
 
-// way is something that is profiled, with its rival. A rival without a name is none.
+// way is a way to use keyfill that is profiled, with its rival. A rival without a name
+// means that there is none.
 type way struct {
 	what        string
 	ours, rival Variant
-	rows        int // of a statement: the time is per row; 0 is one
+	rows        int // the rows of a statement: the time is per row; 0 means one
 }
 
-// each returns the nanoseconds that turns took for each time, or for each row.
+// each returns the nanoseconds that turns took for each repetition, or for each row.
 func (w way) each(t *profiledTurns) float64 { return t.each() / float64(max(1, w.rows)) }
 
 // profileTurn is how long a turn with a profile takes, roughly: forty samples where the
@@ -100,16 +101,16 @@ func (p profiler) one(w way) (Profile, error) {
 	return one, nil
 }
 
-// profiledTurns are the turns of a variant, each with a profile of its own.
+// profiledTurns are the turns of a variant, each of which has its own profile.
 type profiledTurns struct {
 	variant Variant
 	name    string
-	times   int // of each turn
+	times   int // the repetitions in each turn
 	files   []string
 	used    time.Duration
 }
 
-// settle finds out how often a turn does what it does. The first times open connections
+// settle finds out how many repetitions a turn has. The first repetitions open connections
 // and ask the engine about its tables, and do not count.
 func (t *profiledTurns) settle(r Run) error {
 	if _, err := t.do(10); err != nil {
@@ -165,7 +166,7 @@ func (t *profiledTurns) turn(folder string) error {
 	return err
 }
 
-// each returns the nanoseconds for each time.
+// each returns the nanoseconds for each repetition.
 func (t *profiledTurns) each() float64 {
 	return float64(t.used) / float64(len(t.files)*t.times)
 }
@@ -179,8 +180,8 @@ func (t *profiledTurns) totals() (profileTotals, error) {
 	return readTraces(text)
 }
 
-// partsOf returns the parts of a profile that takes so many nanoseconds, and of its
-// rival, the longest first.
+// partsOf returns the parts of a profile, whose repetitions take each nanoseconds, and of
+// its rival, the longest first.
 func partsOf(ours profileTotals, each float64, rival profileTotals, rivals float64) []Part {
 	var all []Part
 	share := func(of, all time.Duration, each float64) float64 {
@@ -220,8 +221,8 @@ type Profiles struct {
 	Profiles []Profile       `json:"profiles"`
 }
 
-// shownShare is the least share of a way, or of its rival, that has a line of its own, and
-// shownParts is how many lines there are at most.
+// shownShare is the least share of the time that a part must have, of a way or of its
+// rival, to get a line. shownParts is how many lines there are at most.
 const (
 	shownShare = 0.015
 	shownParts = 12

@@ -13,9 +13,9 @@ import (
 	"github.com/keyfill/keyfill/internal/measure"
 )
 
-// layoutEngines are the engines of which the statements of many rows are profiled too, which
-// fill the tables of "make layouts". How a driver sends arguments to MariaDB changes little
-// about them, and of SQLite no bar is set.
+// layoutEngines are the engines on which statements of many rows, as of "make layouts", are
+// profiled too. MariaDB is in it once, since the way in which a driver sends arguments
+// changes little about them. SQLite is not, since it has no bar.
 var layoutEngines = []string{"PostgreSQL", "MariaDB"}
 
 // ProfileRows profiles rows on a real engine, with one connection and with eight; on some
@@ -52,8 +52,8 @@ func ProfileRows(ctx context.Context, r Run, folder string, e engines.Engine, co
 	return append(all, filled...), err
 }
 
-// waysOfRows are the ways of one row a statement. Where a program may send an integer key
-// of its own, that program is the rival, so that both sides send one argument more than
+// waysOfRows returns the ways with one row a statement. If a program may send an integer
+// key of its own, that program is the rival, so that both sides send one argument more than
 // the engine's own key needs.
 func waysOfRows(ctx context.Context, e engines.Engine, compared []comparison, connections int, dbs rowsDBs) (ways []way) {
 	dbs.limit(connections)
@@ -69,8 +69,9 @@ func waysOfRows(ctx context.Context, e engines.Engine, compared []comparison, co
 	return ways
 }
 
-// filling profiles a table that is filled with a v7 in 16 bytes, beside a table whose keys
-// the engine makes. A time is a statement of 500 rows; a transaction has ten of them.
+// filling profiles a table that is filled with a v7 in 16 bytes, in comparison with a table
+// whose keys the engine makes. A time is a statement of 500 rows; a transaction has ten of
+// them.
 func (p profiler) filling(ctx context.Context, e engines.Engine, connector driver.Connector) (all []Profile, err error) {
 	fill := func(layout, name, table string) (Variant, *sql.DB, error) {
 		db, err := openLayout(ctx, e, connector, layout, table)

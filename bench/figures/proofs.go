@@ -16,9 +16,9 @@ import (
 	"github.com/keyfill/keyfill/internal/stats"
 )
 
-// Proofs measures what it costs PostgreSQL's process for a connection that a prepared INSERT
-// proves what the name of its table means: in time of the processor, since the client's and
-// the network's are the same. most is the bar, in nanoseconds a row.
+// Proofs measures what it costs the server's process of PostgreSQL that a prepared INSERT
+// proves which table its name means. It measures the processor time of that process, since
+// the client's time and the network's are the same. most is the bar, in nanoseconds a row.
 func Proofs(ctx context.Context, r Run, e engines.Engine, connector driver.Connector, most float64) (all []Figure, err error) {
 	db := sql.OpenDB(connector)
 	defer func() { err = errors.Join(err, db.Close()) }()
@@ -41,8 +41,8 @@ func Proofs(ctx context.Context, r Run, e engines.Engine, connector driver.Conne
 			return nil, err
 		}
 		return func(n int) (float64, error) {
-			// In a transaction that is undone nothing waits for the disk, and the table
-			// stays small.
+			// In a transaction that is rolled back nothing waits for the disk, and the
+			// table stays small.
 			if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
 				return 0, err
 			}
@@ -72,7 +72,8 @@ func Proofs(ctx context.Context, r Run, e engines.Engine, connector driver.Conne
 	var without float64
 	n := r.times(5_000)
 	for round := range moreRounds*r.Rounds + 1 {
-		// The order changes from round to round, so that none always follows the same one.
+		// The order changes from round to round, so that no way always follows the same
+		// other way.
 		var took [3]float64
 		ways := []func(int) (float64, error){plain, proven, plain}
 		for _, i := range stats.Order(round, len(ways)) {
@@ -92,7 +93,7 @@ func Proofs(ctx context.Context, r Run, e engines.Engine, connector driver.Conne
 	}}, nil
 }
 
-// timeOf returns the time of the processor that a process has had, in nanoseconds: the first
+// timeOf returns the processor time that a process has used, in nanoseconds: the first
 // number in its schedstat, of proc(5).
 func timeOf(process int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", process))

@@ -10,11 +10,11 @@ import (
 	"github.com/keyfill/keyfill/bench/page"
 )
 
-// Run is how much is measured.
+// Run says how much is measured.
 type Run struct {
-	Rounds int            // of each figure
-	Share  float64        // of the times of each turn; 1 is all
-	Only   *regexp.Regexp // the groups; nil is all
+	Rounds int            // the rounds of each figure
+	Share  float64        // the part of the repetitions of each turn; 1 means all
+	Only   *regexp.Regexp // the groups to measure; nil means all
 }
 
 // times returns how often a turn repeats what it measures, at least once.
@@ -23,10 +23,10 @@ func (r Run) times(n int) int { return max(1, int(float64(n)*r.Share)) }
 // Wants reports whether a group is measured.
 func (r Run) Wants(group string) bool { return r.Only == nil || r.Only.MatchString(group) }
 
-// Report is the figures of a run.
+// Report holds the figures of a run.
 type Report struct {
 	Machine  machine.Machine `json:"machine"`
-	Versions []string        `json:"versions"` // of the engines and rivals
+	Versions []string        `json:"versions"` // the versions of the engines and rivals
 	Rounds   int             `json:"rounds"`
 	Figures  []Figure        `json:"figures"`
 	Sizes    []PackageSize   `json:"sizes,omitempty"`
@@ -89,7 +89,7 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-// Unmet returns the figures that miss their bars.
+// Unmet returns the figures that do not keep their bars.
 func (r *Report) Unmet() []Figure {
 	return slices.DeleteFunc(slices.Clone(r.Figures), func(f Figure) bool { return f.Verdict != notMet })
 }

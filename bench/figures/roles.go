@@ -24,9 +24,9 @@ var roleSources = []struct {
 	{"joined", "BIGINT", policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Transaction: policy.TransactionJoined}},
 }
 
-// Roles measures the time of a transaction of PostgreSQL that takes another role and inserts
-// a row, beside the plain driver: keyfill asks where the role looks for tables, and under
-// joined once whether it may reserve.
+// Roles measures the time of a transaction of PostgreSQL that sets another role and inserts
+// a row, in comparison with the plain driver: keyfill asks where the role looks for tables,
+// and with transaction: joined once whether it may reserve.
 func Roles(ctx context.Context, r Run, e engines.Engine, connector driver.Connector) (all []Figure, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	plain := sql.OpenDB(connector)
@@ -61,7 +61,7 @@ func Roles(ctx context.Context, r Run, e engines.Engine, connector driver.Connec
 				return nil, err
 			}
 		}
-		if err := run(filled, fmt.Sprintf("INSERT INTO roles_%d (v) VALUES (1)", i)); err != nil { // makes what the source needs
+		if err := run(filled, fmt.Sprintf("INSERT INTO roles_%d (v) VALUES (1)", i)); err != nil { // creates what the source needs
 			return nil, err
 		}
 	}
@@ -95,8 +95,8 @@ func Roles(ctx context.Context, r Run, e engines.Engine, connector driver.Connec
 	return all, nil
 }
 
-// asRole inserts a row as another role, in a transaction that is undone: nothing waits for
-// the disk, and the table stays empty.
+// asRole inserts a row as another role, in a transaction that is rolled back: nothing waits
+// for the disk, and the table stays empty.
 func asRole(ctx context.Context, db *sql.DB, role, insert string) (err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

@@ -8,23 +8,23 @@ import (
 	"github.com/keyfill/keyfill/internal/stats"
 )
 
-// Variant is one of several ways to do the same.
+// Variant is one of several ways to do the same thing.
 type Variant struct {
 	Name string
-	// Run does it n times.
+	// Run does the thing n times.
 	Run func(n int) error
-	// Setup is called before each turn, outside of the time; nil does nothing.
+	// Setup is called before each turn, and is not measured; nil does nothing.
 	Setup func(n int) error
 }
 
-// Samples are what the turns of a variant took, one for each round.
+// Samples are the measurements of the turns of a variant, one for each round.
 type Samples struct {
-	CPU    []float64 // nanoseconds of the process for each time
+	CPU    []float64 // nanoseconds of the process for each repetition
 	Wall   []float64 // nanoseconds
-	Allocs []float64 // for each time
+	Allocs []float64 // for each repetition
 }
 
-// turns lets variants take turns for some rounds, with n times a turn. A first
+// turns lets variants take turns for some rounds, with n repetitions a turn. The first
 // round, which warms up, is left out.
 func turns(rounds, n int, variants []Variant) (map[string]*Samples, error) {
 	all := make(map[string]*Samples, len(variants))
@@ -66,14 +66,14 @@ func turn(v Variant, n int) (cpu, wall, allocs float64, err error) {
 	return cpu / times, wall / times, float64(after.Mallocs-before.Mallocs) / times, err
 }
 
-// singly calls f with one processor for Go.
+// singly calls f while Go uses one processor.
 func singly(f func() error) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	return f()
 }
 
-// processTime is the CPU time that the process has used; 0 where the system does not
-// say.
+// processTime returns the CPU time that the process has used; 0 if the system does not
+// report it.
 func processTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -94,8 +94,8 @@ func ratio(what string, all map[string]*Samples, variant, rival, again string, b
 	return f
 }
 
-// moreAllocations returns the figure for the allocations that a variant makes beyond
-// its rival's. The runtime's own are in the counts, which the tenths hide.
+// moreAllocations returns the figure for the allocations that a variant makes beyond its
+// rival's. The counts contain a few of the runtime, which rounding removes.
 func moreAllocations(what string, all map[string]*Samples, variant, rival string, bar Bar) Figure {
 	more := stats.Of(all[variant].Allocs).Median - stats.Of(all[rival].Allocs).Median
 	f := absolute(what+": more allocations", Allocations, Allocations.round(more), bar)

@@ -21,7 +21,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// The tables of an engine: each variant fills one of its own.
+// The names of the variants on an engine. Each of them fills a table of its own.
 const (
 	keyV7     = "v7 in 16 bytes"
 	keyBlock  = "block"
@@ -35,20 +35,20 @@ const (
 // inserter is a way to insert rows of three values.
 type inserter struct {
 	name, table, column string
-	text                string // with a table for %s
+	text                string // the INSERT, with %s for its table
 	key                 func() (any, error)
 	filled              bool
 }
 
-// comparison is a variant, its rival and the rival once more, and perhaps another rival
-// after these.
+// comparison is a variant, its rival and the same rival once more, and perhaps another
+// rival after these.
 type comparison struct {
 	what      string
 	inserters []inserter
 	cpu       Bar
 }
 
-// comparisons are what is measured on an engine.
+// comparisons returns what is measured on an engine.
 func comparisons(e engines.Engine) []comparison {
 	const left = "INSERT INTO %s (customer, amount, note) VALUES (?, ?, ?)"
 	given := func() (any, error) {
@@ -94,7 +94,7 @@ func openRows(e engines.Engine, connector driver.Connector) (rowsDBs, error) {
 	return rowsDBs{sql.OpenDB(connector), filled}, nil
 }
 
-// limit gives each handle so many connections.
+// limit sets the number of connections of each handle.
 func (d rowsDBs) limit(connections int) {
 	for _, db := range []*sql.DB{d.plain, d.filled} {
 		db.SetMaxOpenConns(connections)
@@ -115,7 +115,7 @@ func (c comparison) create(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// variants returns what inserts rows, in the order of the inserters.
+// variants returns the variants that insert rows, in the order of the inserters.
 func (c comparison) variants(ctx context.Context, e engines.Engine, connections int, dbs rowsDBs) (variants []Variant) {
 	for _, i := range c.inserters {
 		db := dbs.plain
@@ -154,11 +154,11 @@ func Rows(ctx context.Context, r Run, e engines.Engine, connector driver.Connect
 	return all, version, nil
 }
 
-// Turns on an engine are short and many: what disturbs one, such as a checkpoint of the
-// server, is then far from the median.
+// Turns on an engine are short and many. So a disturbance of one of them, such as a
+// checkpoint of the server, is far from the median.
 const (
 	turnTime   = 200 * time.Millisecond // roughly
-	moreRounds = 3                      // times the rounds of other figures
+	moreRounds = 3                      // as many times as many rounds as other figures
 )
 
 // measure returns the client's CPU time a row and the rows a second, against the rivals.
@@ -190,7 +190,7 @@ func (c comparison) measure(ctx context.Context, r Run, e engines.Engine, connec
 	return figures, nil
 }
 
-// clientCPU follows the name of a figure.
+// clientCPU is appended to the name of a figure.
 const clientCPU = ": client CPU a row"
 
 // rate returns the rows a second of a variant against a rival. They are the inverse of
@@ -206,8 +206,8 @@ func rate(what string, all map[string]*Samples, variant, rival, again string, ba
 	return f
 }
 
-// rowsIn returns how many rows a variant inserts in a time; at least ten. It is found
-// out by inserting some. An error comes again in the first turn.
+// rowsIn returns how many rows a variant inserts in a time, at least ten. It inserts some
+// rows to find out. An error is not returned, since it comes again in the first turn.
 func rowsIn(d time.Duration, v Variant) float64 {
 	n := 10
 	for {
@@ -222,7 +222,7 @@ func rowsIn(d time.Duration, v Variant) float64 {
 	}
 }
 
-// insert returns what inserts n rows, shared among connections.
+// insert returns a function that inserts n rows, shared among connections.
 func (i inserter) insert(ctx context.Context, db *sql.DB, text string, connections int) func(int) error {
 	one := func() error {
 		args := []any{1, 12345, "what a row of an order may say"}

@@ -19,8 +19,8 @@ import (
 // selectSizes are how many rows an INSERT … SELECT stores, and how often a turn repeats it.
 var selectSizes = []struct{ rows, times int }{{1, 60}, {100, 15}, {10_000, 1}}
 
-// selectSources are the sources of the keys, and the key's column as the rival has it: the
-// engine makes its own keys.
+// selectSources are the sources of the keys. The rival has a column for which the engine
+// makes keys of the same kind: UUIDs or integers.
 var selectSources = []struct {
 	name   string
 	source policy.Source
@@ -30,9 +30,9 @@ var selectSources = []struct {
 	{"v7 as text", policy.Source{Kind: policy.KindUUIDv7}, true},
 }
 
-// Selects measures the time of an INSERT … SELECT on a real engine, beside one whose keys
-// the engine makes. A source with which keyfill refuses the statement is left out, as a
-// commit of before may do.
+// Selects measures the time of an INSERT … SELECT on a real engine, in comparison with one
+// whose keys the engine makes. A source is left out if keyfill refuses the statement with
+// it, as an earlier commit may do.
 func Selects(ctx context.Context, r Run, e engines.Engine, connector driver.Connector) (all []Figure, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	plain := sql.OpenDB(connector)
@@ -92,7 +92,8 @@ func Selects(ctx context.Context, r Run, e engines.Engine, connector driver.Conn
 	return all, nil
 }
 
-// uuidText is a key column of text by engine, and uuidMade what makes a UUID for it.
+// uuidText is the type of a text column for UUIDs on each engine, and uuidMade the
+// expression that makes a UUID for it.
 var (
 	uuidText = map[string]string{"postgres": "UUID PRIMARY KEY", "mariadb": "CHAR(36) CHARACTER SET ascii PRIMARY KEY", "sqlite": "TEXT PRIMARY KEY"}
 	uuidMade = map[string]string{"postgres": "gen_random_uuid()", "mariadb": "(uuid())", "sqlite": "(lower(hex(randomblob(18))))"}

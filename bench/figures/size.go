@@ -17,7 +17,8 @@ type PackageSize struct {
 	Bytes   int64  `json:"bytes"`
 }
 
-// The programs differ in the package that brings the driver.
+// program is the source of two programs that differ in the package that registers the
+// driver.
 const program = `package main
 
 import (
@@ -104,9 +105,9 @@ func sizes(symbols string) map[string]int64 {
 	return all
 }
 
-// packageOf returns the import path that the name of a symbol begins with: what comes
-// before the first dot after the last slash, where an instance's type arguments do not
-// count. Symbols of the linker are "types and tables".
+// packageOf returns the import path that the name of a symbol begins with: the text before
+// the first dot after the last slash, without the type arguments of an instance. Symbols of
+// the linker are "types and tables".
 func packageOf(symbol string) string {
 	head, _, _ := strings.Cut(symbol, "[")
 	if strings.HasPrefix(head, "type:") || strings.HasPrefix(head, "go:") || strings.HasPrefix(head, "runtime.") && !strings.Contains(head, "(") && isTable(head) {

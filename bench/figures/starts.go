@@ -14,15 +14,17 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// startMost is the bar for the first INSERT of a process beside the plain driver's.
+// startMost is the bar for the first INSERT of a process, in comparison with the plain
+// driver's.
 const startMost = 6
 
-// startRounds is how many times more rounds there are than of others: each is one INSERT.
+// startRounds is how many times as many rounds there are as of other figures: each is one
+// INSERT.
 const startRounds = 5
 
 // Starts measures the first INSERT of a process into a table with a sequence, whose state
-// is there, beside the plain driver. Both are connected already. keyfill opens a connection
-// of its own, asks for the table and its state, and reserves a block.
+// exists, in comparison with the plain driver. Both are connected already. keyfill opens a
+// connection of its own, asks for the table and its state, and reserves a block of numbers.
 func Starts(ctx context.Context, r Run, e engines.Engine, connector driver.Connector) (all []Figure, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	setup := sql.OpenDB(connector)
@@ -40,7 +42,7 @@ func Starts(ctx context.Context, r Run, e engines.Engine, connector driver.Conne
 	if err != nil {
 		return nil, err
 	}
-	_, err = first.ExecContext(ctx, "INSERT INTO starts (v) VALUES (1)") // makes the state
+	_, err = first.ExecContext(ctx, "INSERT INTO starts (v) VALUES (1)") // creates the state
 	if err = errors.Join(err, first.Close()); err != nil {
 		return nil, err
 	}

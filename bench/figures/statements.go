@@ -53,7 +53,7 @@ func on(d *nulldriver.Driver, f func(layers) ([]Figure, error)) (figures []Figur
 	return f(l)
 }
 
-// passed are statements that keyfill has seen before and passes.
+// passed measures statements that keyfill has seen before and passes to the driver.
 func passed(r Run) ([]Figure, error) {
 	return on(&nulldriver.Driver{}, func(l layers) ([]Figure, error) {
 		var all []Figure
@@ -83,7 +83,8 @@ func passed(r Run) ([]Figure, error) {
 	})
 }
 
-// unseen are passed statements each of whose texts is another one.
+// unseen measures statements that keyfill passes to the driver, each with a text of its
+// own.
 func unseen(r Run) ([]Figure, error) {
 	return on(&nulldriver.Driver{}, func(l layers) ([]Figure, error) {
 		var all []Figure
@@ -137,7 +138,7 @@ func (f *freshTexts) execute(db *sql.DB, args []any) error {
 	return nil
 }
 
-// byHand inserts a row whose key google/uuid makes.
+// byHand returns a function that inserts rows whose keys google/uuid makes.
 func byHand(db *sql.DB) func(int) error {
 	ctx := context.Background()
 	return func(n int) error {
@@ -154,7 +155,7 @@ func byHand(db *sql.DB) func(int) error {
 	}
 }
 
-// filled are INSERTs of a row whose key keyfill makes.
+// filled measures INSERTs of a row whose key keyfill makes.
 func filled(r Run) ([]Figure, error) {
 	return on(&nulldriver.Driver{}, func(l layers) ([]Figure, error) {
 		samples, err := turns(r.Rounds, r.times(20_000), []Variant{
@@ -178,7 +179,7 @@ func filled(r Run) ([]Figure, error) {
 	})
 }
 
-// skipped are INSERTs through a driver that has every text prepared.
+// skipped measures INSERTs through a driver that makes database/sql prepare every text.
 func skipped(r Run) ([]Figure, error) {
 	return on(&nulldriver.Driver{Skips: true}, func(l layers) ([]Figure, error) {
 		samples, err := turns(r.Rounds, r.times(20_000), []Variant{
@@ -197,7 +198,7 @@ func skipped(r Run) ([]Figure, error) {
 	})
 }
 
-// preparedOnce are INSERTs through statements that the application has prepared.
+// preparedOnce measures INSERTs through statements that the application has prepared.
 func preparedOnce(r Run) ([]Figure, error) {
 	return on(&nulldriver.Driver{}, func(l layers) (figures []Figure, err error) {
 		statements := map[string]*sql.Stmt{}
@@ -227,7 +228,7 @@ func preparedOnce(r Run) ([]Figure, error) {
 	})
 }
 
-// hundred are INSERTs of 100 rows.
+// hundred measures INSERTs of 100 rows.
 func hundred(r Run) ([]Figure, error) {
 	const rows = 100
 	return on(&nulldriver.Driver{}, func(l layers) ([]Figure, error) {

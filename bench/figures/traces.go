@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// profileTotals are the times of the samples of a CPU profile by what takes them.
+// profileTotals holds the times of the samples of a CPU profile, by the part of the code.
 type profileTotals struct {
 	all    time.Duration
 	parts  map[string]time.Duration
-	memory map[string]time.Duration // of parts: allocated and collected there
+	memory map[string]time.Duration // by part: the time in which memory is allocated and collected
 }
 
-// The parts that are no function of keyfill's and no package.
+// The parts that are neither a function of keyfill's nor a package.
 const (
 	partBench     = "the loop, and the driver that does nothing"
 	partCalls     = "calls of the system"
@@ -67,10 +67,10 @@ func (t *profileTotals) add(sample string) error {
 	return nil
 }
 
-// partOf returns what a sample counts for: the innermost function of keyfill's, or the
-// innermost package of others that is no help of the standard library.
+// partOf returns the part that a sample counts for: the innermost function of keyfill's, or
+// the innermost other package that is not a helper of the standard library.
 func partOf(stack []string) string {
-	called := false // by a call of the system
+	called := false // a system call was made below
 	for _, function := range stack {
 		rest, own := strings.CutPrefix(function, module+"/")
 		name := packageOf(function)

@@ -33,7 +33,7 @@ func ProfileStatements(r Run, folder string) (all []Profile, err error) {
 	return all, err
 }
 
-// waysOfStatements are the ways through a driver that takes every text.
+// waysOfStatements returns the ways through a driver that executes every text directly.
 func waysOfStatements(l layers) ([]way, error) {
 	texts := &freshTexts{head: "UPDATE orders SET customer = ?, city = ?, sum = ? WHERE (id = "}
 	fresh := func(name string) Variant {
@@ -61,7 +61,7 @@ func waysOfStatements(l layers) ([]way, error) {
 	}, nil
 }
 
-// waysOfSkips are the ways through a driver that has every text prepared.
+// waysOfSkips returns the ways through a driver that makes database/sql prepare every text.
 func waysOfSkips(l layers) ([]way, error) {
 	nulls := Variant{Name: null, Run: execute(l[null], ordersText, insertArgs...)}
 	return []way{
@@ -71,7 +71,7 @@ func waysOfSkips(l layers) ([]way, error) {
 }
 
 // profiledTexts is how many texts of compiled are profiled: the short ones, which take the
-// longest for a byte.
+// longest time for each byte.
 const profiledTexts = 2
 
 // ProfileParts profiles the sources of keys and the compiling of a text.

@@ -13,25 +13,25 @@ import (
 	"github.com/keyfill/keyfill/internal/measure"
 )
 
-// Cell is a table that is filled.
+// Cell is a table that is filled and measured.
 type Cell struct {
 	Engine engines.Engine
 	Layout measure.Layout
-	Table  string // a name that nothing has in the database yet
+	Table  string // the name of a table that does not exist yet
 	Rows   int
 }
 
-// Result is what came of a cell.
+// Result is the result of filling a cell's table.
 type Result struct {
 	Engine  string        `json:"engine"`
 	Layout  string        `json:"layout"`
 	Rows    int           `json:"rows"`
-	Took    time.Duration `json:"took"`  // nanoseconds, as the others
-	First   time.Duration `json:"first"` // the first quarter of the rows
+	Took    time.Duration `json:"took"`  // nanoseconds, as First and Last
+	First   time.Duration `json:"first"` // the time of the first quarter of the rows
 	Last    time.Duration `json:"last"`
 	Table   int64         `json:"table"`   // bytes
-	Indexes int64         `json:"indexes"` // bytes beside the table
-	Times   float64       `json:"times"`   // Took over the time of the engine's own keys
+	Indexes int64         `json:"indexes"` // bytes of the indexes, which Table does not contain
+	Times   float64       `json:"times"`   // Took divided by the time of the engine's own keys
 }
 
 // Run fills the table and drops it.
@@ -66,7 +66,8 @@ func (c Cell) Run(ctx context.Context, connector driver.Connector) (r Result, er
 	return r, err
 }
 
-// check counts the rows: the primary key has kept them apart.
+// check compares the number of rows with what was inserted. The primary key ensures that
+// the keys differ.
 func (c Cell) check(ctx context.Context, db *sql.DB) error {
 	var rows int
 	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+c.Table).Scan(&rows); err != nil {
@@ -78,6 +79,6 @@ func (c Cell) check(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// Whole returns the number of rows, at least one transaction a quarter, that a cell
-// can have which is asked for so many.
+// Whole returns the number of rows of a cell, which is near the number that was asked for:
+// each quarter has a whole number of transactions, at least one.
 func Whole(rows int) int { return max(1, rows/4/measure.Part) * 4 * measure.Part }

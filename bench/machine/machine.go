@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Machine is what figures depend on besides the programs.
+// Machine describes the machine, on which figures depend besides the programs.
 type Machine struct {
 	Time       time.Time     `json:"time"`
 	Processors int           `json:"processors"`
 	Processor  string        `json:"processor"`
 	System     string        `json:"system"`
-	Load       float64       `json:"load"`   // programs that wanted a processor in the last minute; -1 where it is not known
+	Load       float64       `json:"load"`   // programs that wanted a processor in the last minute; -1 if it is not known
 	Go         string        `json:"go"`     // the version
-	Synced     time.Duration `json:"synced"` // what a synced write takes, in nanoseconds
+	Synced     time.Duration `json:"synced"` // how long a synced write takes, in nanoseconds
 }
 
 // Describe returns the machine as it is now. A synced write is made in the folder for

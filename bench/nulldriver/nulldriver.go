@@ -1,5 +1,5 @@
-// Package nulldriver is a driver that takes everything at once and stores nothing, so that
-// only the layers above it are measured.
+// Package nulldriver is a driver that accepts everything at once and stores nothing, so
+// that only the layers above it are measured.
 package nulldriver
 
 import (
@@ -10,7 +10,7 @@ import (
 
 // Driver is the driver, and a connector of its connections.
 type Driver struct {
-	Skips bool // Exec with a text answers driver.ErrSkip, as go-sql-driver/mysql does
+	Skips bool // Exec with a text returns driver.ErrSkip, as go-sql-driver/mysql does
 }
 
 // Connect opens a connection.

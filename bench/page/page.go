@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Marker returns the lines of a page between which the results of a command stand.
+// Marker returns the two lines of a page between which the results of a command are.
 func Marker(name string) (begin, end string) {
 	return "<!-- " + name + ": make " + name + " -->\n", "<!-- end of " + name + " -->\n"
 }
@@ -43,7 +43,7 @@ func Write(file, name, text string) error {
 	return os.WriteFile(file, []byte(changed), 0o644)
 }
 
-// WriteJSON writes a value into a file, whose folder it makes.
+// WriteJSON writes a value into a file, and creates the file's folder.
 func WriteJSON(file string, value any) error {
 	text, err := json.MarshalIndent(value, "", "\t")
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// ways are the statements, by the names that cost uses.
+// ways are the statements to execute, by the names that the command cost uses.
 var ways = map[string]struct {
 	text     string
 	prepared bool
@@ -51,13 +51,13 @@ func main() {
 
 // run does what the flags say.
 func run(way string, n int) error {
-	debug.SetGCPercent(-1) // a collection would be counted with a statement
+	debug.SetGCPercent(-1) // a garbage collection would count as a part of a statement
 	db, exec, err := open(way)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if err := repeat(exec, 200); err != nil { // the first ones ask and remember
+	if err := repeat(exec, 200); err != nil { // the first statements fill keyfill's caches
 		return err
 	}
 	if n > 0 {
@@ -146,7 +146,7 @@ func cpuTime() (time.Duration, error) {
 // instantStore is a store in memory that answers at once.
 type instantStore struct{ used atomic.Int64 }
 
-// Reserve gives n integers.
+// Reserve reserves the next n integers.
 func (s *instantStore) Reserve(_ context.Context, n, _ int64) (keysource.Reservation, error) {
 	return keysource.Reservation{First: s.used.Add(n) - n + 1}, nil
 }
