@@ -37,8 +37,8 @@ import (
 type program struct {
 	name     string
 	run      func(context.Context, shop.Database) ([]shop.Row, error)
-	migrates bool   // it makes the tables itself
-	only     string // the engine, where it has one alone
+	migrates bool   // it creates the tables itself
+	only     string // the only engine that it runs on; empty for all
 }
 
 var programs = []program{

@@ -17,7 +17,7 @@ import (
 	"github.com/keyfill/keyfill"
 )
 
-// init panics only where the name is taken, which no program gets past unseen.
+// init panics if the name is registered already, so that the program fails when it starts.
 func init() {
 	if _, err := keyfill.RegisterByName("pgx-keyfill", "pgx", keyfill.Options{}); err != nil {
 		panic(err)

@@ -96,7 +96,7 @@ func Run(ctx context.Context, at shop.Database) ([]shop.Row, error) {
 	return append(rows, shop.RowOf("products", again.ID, again.SKU), shop.RowOf("products", ink.ID, ink.SKU)), nil
 }
 
-// put stores a product, or its new price.
+// put stores a product, or updates its price.
 func put(ctx context.Context, db *bun.DB, at shop.Database, p *product) error {
 	insert := db.NewInsert().Model(p)
 	if at.Engine == "mysql" {

@@ -1,5 +1,5 @@
-// Package ent stores the shop through ent. The generated code is in testdata/shopent,
-// where go's patterns leave it out: vet and the linters have no business there.
+// Package ent stores the shop through ent. The generated code is in testdata/shopent, which
+// the go command's patterns skip, so that vet and the linters do not check it.
 package ent
 
 //go:generate go run -mod=mod entgo.io/ent/cmd/ent@v0.14.5 generate --feature sql/upsert --target ./testdata/shopent ./schema
@@ -18,7 +18,7 @@ import (
 	"github.com/keyfill/keyfill/examples/internal/shop"
 )
 
-// dialects are ent's names of the engines. The generated Open takes them for names of
+// dialects are ent's names of the engines. The generated Open uses them as names of
 // drivers, and knows no other ones.
 var dialects = map[string]string{"mysql": dialect.MySQL, "postgres": dialect.Postgres, "sqlite": dialect.SQLite}
 

@@ -25,11 +25,12 @@ import (
 )
 
 const (
-	// requestTime is how long requests may take that are under way when the pod is to end. It
-	// is less than terminationGracePeriodSeconds, so that time is left to close the database.
+	// requestTime is how long requests that are under way may take when the pod is to end.
+	// It is less than terminationGracePeriodSeconds, so that time is left to close the
+	// database.
 	requestTime = 15 * time.Second
 
-	// probeTime is less than the timeoutSeconds of a probe, of which one is the default.
+	// probeTime is less than the timeoutSeconds of a probe, whose default is one second.
 	probeTime = 800 * time.Millisecond
 )
 
@@ -47,7 +48,7 @@ func main() {
 func run(address, dsn string) error {
 	ended, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	db, err := sql.Open("pgx-keyfill", dsn) // the policy is $KEYFILL_CONFIG
+	db, err := sql.Open("pgx-keyfill", dsn) // $KEYFILL_CONFIG names the file of the policy
 	if err != nil {
 		return err
 	}
@@ -65,8 +66,8 @@ func run(address, dsn string) error {
 		defer cancel()
 		err = server.Shutdown(limited)
 	}
-	// Close gives back the number that was leased. A process that is killed keeps it until
-	// the lease has run out.
+	// Close gives back the worker's number that was leased. A process that is killed keeps
+	// it until the lease has run out.
 	return errors.Join(err, db.Close())
 }
 
@@ -90,6 +91,6 @@ func handler(db *sql.DB, m *keyfill.Mount) http.Handler {
 			http.Error(w, "the database does not answer", http.StatusServiceUnavailable)
 		}
 	})
-	mux.Handle("GET /keyfill", keyfillhttp.Handler(m)) // for people; let it not out of the cluster
+	mux.Handle("GET /keyfill", keyfillhttp.Handler(m)) // for operators: do not expose it outside of the cluster
 	return mux
 }

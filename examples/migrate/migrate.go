@@ -28,8 +28,8 @@ func Run(ctx context.Context, at shop.Database) ([]shop.Row, error) {
 	return stdlib.Run(ctx, at)
 }
 
-// Migrate runs the migrations through the driver of a name. Through keyfill's the
-// INSERT of products would be refused while the engine makes the keys of that column;
+// Migrate runs the migrations through the driver with that name. Through keyfill's driver
+// the INSERT of products would be refused while the engine makes the keys of that column;
 // golang-migrate then calls the database dirty, and goes on only after its Force.
 func Migrate(_ context.Context, at shop.Database, driver string) (err error) {
 	db, err := sql.Open(driver, at.DSN)

@@ -16,8 +16,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Around stores the shop with otelsql around keyfill. The mount of the database is in
-// keyfill.Mounts: keyfill.From cannot see it.
+// Around stores the shop with otelsql around keyfill. The mount (keyfill's handle on the
+// database) is in keyfill.Mounts: keyfill.From cannot find it through otelsql.
 func Around(ctx context.Context, at shop.Database) ([]shop.Row, error) {
 	db, err := otelsql.Open(at.Driver(), at.DSN)
 	if err != nil {

@@ -30,8 +30,8 @@ type product struct {
 
 // Run stores the shop and returns what the structs hold then.
 func Run(ctx context.Context, at shop.Database) ([]shop.Row, error) {
-	// sqlx finds its placeholders by the name of the driver, and knows no name of
-	// keyfill's.
+	// sqlx finds the form of placeholders by the name of the driver, and does not know
+	// keyfill's names.
 	sqlx.BindDriver(at.Driver(), sqlx.BindType(at.Raw()))
 	db, err := sqlx.Open(at.Driver(), at.DSN)
 	if err != nil {
@@ -91,7 +91,7 @@ func store(ctx context.Context, db *sqlx.DB, customers []customer) ([]order, err
 	return orders, tx.Commit()
 }
 
-// put stores a product, or its new price.
+// put stores a product, or updates its price.
 func put(ctx context.Context, db *sqlx.DB, at shop.Database, p *product) error {
 	if at.Engine == "mysql" {
 		result, err := db.NamedExecContext(ctx, "INSERT INTO products (sku, price) VALUES (:sku, :price) ON DUPLICATE KEY UPDATE price = VALUES(price)", p)

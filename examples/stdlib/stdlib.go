@@ -32,7 +32,7 @@ func Store(ctx context.Context, at shop.Database, db *sql.DB) ([]shop.Row, error
 	if _, err := p.product(ctx, "pen", 1); err != nil {
 		return nil, err
 	}
-	pen, err := p.product(ctx, "pen", 2) // the key of the row that is there
+	pen, err := p.product(ctx, "pen", 2) // returns the key of the existing row
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +81,8 @@ func (p *program) orders(ctx context.Context, tx *sql.Tx, customer uuid.UUID, no
 	return err
 }
 
-// product stores a product, or its new price. Either way the program learns the key
-// of the row: by RETURNING, and where there is none, by LastInsertId.
+// product stores a product, or updates its price. Either way the program learns the key of
+// the row: by RETURNING or, if the engine has none, by LastInsertId.
 func (p *program) product(ctx context.Context, sku string, price int) (shop.Row, error) {
 	var id int64
 	var err error
@@ -97,7 +97,7 @@ func (p *program) product(ctx context.Context, sku string, price int) (shop.Row,
 	return shop.RowOf("products", id, sku), err
 }
 
-// text writes placeholders as PostgreSQL has them.
+// text returns a query with PostgreSQL's placeholders, if that is the engine.
 func (p *program) text(query string) string {
 	for n := 1; p.at.Engine == "postgres" && strings.Contains(query, "?"); n++ {
 		query = strings.Replace(query, "?", fmt.Sprintf("$%d", n), 1)

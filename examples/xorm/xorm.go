@@ -35,7 +35,7 @@ type product struct {
 
 func (product) TableName() string { return "products" }
 
-// Register registers keyfill's name of a driver with xorm, which takes no unknown name.
+// Register registers keyfill's name of a driver with xorm, which accepts no unknown name.
 func Register(at shop.Database) {
 	if dialects.QueryDriver(at.Driver()) == nil {
 		dialects.RegisterDriver(at.Driver(), dialects.QueryDriver(at.Raw()))
@@ -56,7 +56,7 @@ func Run(ctx context.Context, at shop.Database) ([]shop.Row, error) {
 		return nil, err
 	}
 	ink := product{SKU: "ink", Price: 2}
-	if _, err := engine.Context(ctx).Insert(&ink); err != nil { // which sets ink.ID
+	if _, err := engine.Context(ctx).Insert(&ink); err != nil { // Insert sets ink.ID
 		return nil, err
 	}
 	pen, again := product{SKU: "pen", Price: 1}, product{SKU: "pen", Price: 3}
@@ -68,9 +68,9 @@ func Run(ctx context.Context, at shop.Database) ([]shop.Row, error) {
 	return append(rows, shop.RowOf("products", ink.ID, ink.SKU), shop.RowOf("products", again.ID, again.SKU)), nil
 }
 
-// people stores customers and their orders, by one INSERT each, in a transaction.
-// xorm sets no key in the structs of several rows, and none that is a text: Record
-// has them.
+// people stores customers and their orders, by one INSERT each, in a transaction. xorm sets
+// no key in the structs of several rows, and no key that is a text, so Record returns the
+// keys.
 func people(ctx context.Context, engine *xorm.Engine) ([]shop.Row, error) {
 	session := engine.NewSession()
 	defer session.Close()
@@ -103,7 +103,7 @@ func people(ctx context.Context, engine *xorm.Engine) ([]shop.Row, error) {
 	return rows, session.Commit()
 }
 
-// put stores a product, or its new price where the product is there. xorm has no upsert, so
+// put stores a product, or updates the price of an existing one. xorm has no upsert, so
 // that put writes the SQL. Either way the program learns the key of the row.
 func put(ctx context.Context, engine *xorm.Engine, at shop.Database, p *product) error {
 	const insert = "INSERT INTO products (sku, price) VALUES (?, ?) "

@@ -1,8 +1,7 @@
 package shop
 
-// Migrations returns the steps by which a shop came to keyfill: the engine made the
-// keys of products first, some products were stored so, and then the column was
-// given to keyfill.
+// Migrations returns the steps by which a shop began to use keyfill: first the engine made
+// the keys of products, some products were stored so, and then keyfill numbered the column.
 func Migrations(engine string) []string {
 	tables := Tables(engine)
 	own := map[string]string{

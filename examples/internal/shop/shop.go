@@ -1,9 +1,8 @@
-// Package shop is the shop whose rows every example stores, and what each of them
-// must answer: the keys that its structs hold.
+// Package shop is the shop whose rows every example stores, and what each example must
+// return: the keys that its structs hold.
 //
-// A shop has customers, whose keys are UUIDs, orders of a customer, and products
-// that are stored again when their price changes. The keys of the last two are
-// integers.
+// A shop has customers, whose keys are UUIDs, orders of a customer, and products that are
+// stored again when their price changes. The keys of the last two are integers.
 package shop
 
 import (
@@ -22,7 +21,7 @@ type Database struct {
 	DSN    string // as the engine's driver reads it
 }
 
-// Raw is the name of the engine's driver.
+// Raw returns the name of the engine's driver.
 func (d Database) Raw() string {
 	if d.Engine == "postgres" {
 		return "pgx"
@@ -30,10 +29,10 @@ func (d Database) Raw() string {
 	return d.Engine
 }
 
-// Driver is the name of the driver with keyfill around it.
+// Driver returns the name of the driver with keyfill around it.
 func (d Database) Driver() string { return d.Raw() + "-keyfill" }
 
-// Row is a row of the shop: what a struct of a program holds of it, or what is stored.
+// Row is a row of the shop, as a struct of a program holds it, or as it is stored.
 type Row struct {
 	Table, Key, Name string
 	Parent           string // the key of an order's customer
@@ -50,17 +49,17 @@ func (r Row) Of(parent any) Row {
 	return r
 }
 
-// Names are the rows that every program stores, by table and in order: two customers
-// by one INSERT, two orders of each customer, and products of which one was there.
+// Names are the rows that every program stores, by table and in order: two customers by one
+// INSERT, two orders of each customer, and products, one of which existed before.
 var Names = map[string][]string{
 	"customers": {"Ada", "Bob"},
 	"orders":    {"Ada 1", "Ada 2", "Bob 1", "Bob 2"},
 	"products":  {"ink", "pen"},
 }
 
-// Create makes the tables, empty, by the driver without keyfill. The engine makes no
-// keys, except for SQLite's INTEGER PRIMARY KEY, whose own keys are below the start of
-// the numberings.
+// Create creates the tables, empty, with the driver without keyfill. The engine makes no
+// keys, except for SQLite's INTEGER PRIMARY KEY, whose own keys are below the start of the
+// numberings.
 func Create(ctx context.Context, at Database) error {
 	db, err := sql.Open(at.Raw(), at.DSN)
 	if err != nil {
@@ -75,7 +74,7 @@ func Create(ctx context.Context, at Database) error {
 	return nil
 }
 
-// Tables returns the statements that make the tables.
+// Tables returns the statements that create the tables.
 func Tables(engine string) []string {
 	uuid, integer := "CHAR(36)", "BIGINT"
 	switch engine {
