@@ -6,7 +6,7 @@
 //   - pages: the code in the README and in docs. Every block of Go is compiled, every policy
 //     read, every command of keyfill run and every statement executed on the engine that it
 //     names.
-//   - adopt: keyfill comes into an application that runs, and out of it again: a sequence
+//   - adopt: keyfill is added to an application that runs, and removed again: a sequence
 //     beside the column's own counter, and the steps that keyfill plan prints, executed
 //     while processes with and without keyfill insert. The processes are this test
 //     binary, started again with a job in its environment.

@@ -1,4 +1,4 @@
-// Package assoc is what the programs in its folders say of themselves: what an
+// Package assoc has the types in which the programs in its folders report: what an
 // application with associations of every kind stores through GORM, and which ids its
 // structs have then.
 package assoc
@@ -9,12 +9,12 @@ type Struct struct {
 	ID          any
 }
 
-// Outcome is what a step of a program leaves.
+// Outcome is the result of a step of a program.
 type Outcome struct {
 	Step    string
 	Failed  bool
 	Structs []Struct
 
-	Labels []string // of the ids of structs: the name of the row with that id, "0", or "unstored"
-	Rows   []string // of the tables, with references as names
+	Labels []string // for each id of the structs: the name of the row with that id, "0", or "unstored"
+	Rows   []string // the rows of the tables, with references as names
 }

@@ -10,14 +10,14 @@ import (
 // Shape is one thing that a program does with models of GORM.
 type Shape struct {
 	Name  string
-	Gap   string   // the dialects on which a numbering without gaps refuses it, since a row may be left out
-	Fails bool     // it ends in an error
-	Scans bool     // it scans keys
-	Rows  []string // what is stored, where GORM alone fails or stores something else; else nil
+	Gap   string   // the dialects on which a numbering without gaps refuses the shape, since a row may be left out
+	Fails bool     // the shape ends in an error
+	Scans bool     // the shape scans keys
+	Rows  []string // the rows to be stored, if GORM alone fails or stores others; else nil
 	Run   func(r *ShapeRun) error
 }
 
-// ShapeRun is a run of a shape.
+// ShapeRun is one run of a shape, with the structs that it notes.
 type ShapeRun struct {
 	*gorm.DB
 	Structs []ShapeStruct
@@ -27,16 +27,17 @@ type ShapeRun struct {
 type ShapeStruct struct {
 	Table, Name string
 	ID          any
-	Absent      bool // it is not stored
+	Absent      bool // it must not be stored
 }
 
-// Note notes a struct.
+// Note notes a struct and its key.
 func (r *ShapeRun) Note(table, name string, id any, absent bool) {
 	r.Structs = append(r.Structs, ShapeStruct{table, name, id, absent})
 }
 
-// StandardID is as the UUID of the standard library from Go 1.27 on: a text, and neither
-// sql.Scanner nor driver.Valuer. Drivers that take no arrays store it from Go 1.27 on alone.
+// StandardID behaves as the UUID of the standard library from Go 1.27 on: it can be read
+// from text and written as text, and is neither sql.Scanner nor driver.Valuer. Drivers that
+// accept no arrays store it only from Go 1.27 on.
 type StandardID [16]byte
 
 // String returns the text of the UUID.

@@ -17,8 +17,9 @@ import (
 // ID is the type of the ids.
 type ID = string
 
-// The models of an application with associations of every kind. GORM's own tests have the same models, with more fields. Each model has a name of its own, which finds its
-// row whatever the id.
+// The models of an application with associations of every kind. GORM's own tests have the
+// same models, with more fields. Each row has a name of its own, by which it is found
+// whatever its id is.
 type (
 	User struct {
 		ID        ID     `gorm:"primaryKey"`
@@ -58,7 +59,7 @@ func (Account) TableName() string  { return "accounts" }
 func (Pet) TableName() string      { return "pets" }
 func (Language) TableName() string { return "languages" }
 
-// family is a user with all that belongs to one, whose names begin alike.
+// family returns a user with all that belongs to a user. All of the names begin alike.
 func family(name string, company *Company, languages ...*Language) *User {
 	return &User{
 		Name: name, Company: company, Account: &Account{Name: name + " account"},
@@ -68,7 +69,8 @@ func family(name string, company *Company, languages ...*Language) *User {
 	}
 }
 
-// structsOf returns the structs that hang on users, with what they say of others.
+// structsOf returns the structs that belong to users, with their references to other
+// structs.
 func structsOf(users ...*User) (all []assoc.Struct) {
 	var zero ID
 	ref := func(owner, table string, id *ID) {
@@ -160,7 +162,7 @@ func createSteps() []step {
 	}
 }
 
-// named returns languages of these names.
+// named returns languages with these names.
 func named(names ...string) (all []*Language) {
 	for _, name := range names {
 		all = append(all, &Language{Name: name})
@@ -168,7 +170,7 @@ func named(names ...string) (all []*Language) {
 	return all
 }
 
-// upsertSteps store rows of which some are there.
+// upsertSteps store rows, some of which exist already.
 func upsertSteps() (steps []step) {
 	for _, form := range []struct {
 		name   string
@@ -199,7 +201,7 @@ func upsertSteps() (steps []step) {
 	}})
 }
 
-// changeSteps change what is there.
+// changeSteps change rows that exist.
 func changeSteps() []step {
 	find := func(g *gorm.DB, name string) *User {
 		user := new(User)

@@ -1,4 +1,4 @@
-// Package shapebinary has shapes of programs with GORM whose ids are UUIDs of 16 bytes.
+// Package shapebinary has shapes (small programs with GORM) whose ids are UUIDs of 16 bytes.
 package shapebinary
 
 import (
@@ -47,7 +47,7 @@ type Profile struct {
 	Name   string
 }
 
-// Tag is of many users.
+// Tag belongs to many users.
 type Tag struct {
 	ID   ID
 	Name string
@@ -73,7 +73,7 @@ type ID = assoc.BinaryID
 
 type run = *assoc.ShapeRun
 
-// holds notes structs whose keys are stored, with their associations.
+// holds notes users and their associations, whose keys must be stored.
 func holds(r run, users ...*User) {
 	for _, u := range users {
 		r.Note("shape_users", u.Name, u.ID, false)

@@ -1,4 +1,4 @@
-// Package shapegofrs has shapes of programs with GORM whose ids are UUIDs of gofrs/uuid.
+// Package shapegofrs has shapes (small programs with GORM) whose ids are UUIDs of gofrs/uuid.
 package shapegofrs
 
 import (
@@ -48,7 +48,7 @@ type Profile struct {
 	Name   string
 }
 
-// Tag is of many users.
+// Tag belongs to many users.
 type Tag struct {
 	ID   ID
 	Name string
@@ -74,7 +74,7 @@ type ID = uuid.UUID
 
 type run = *assoc.ShapeRun
 
-// holds notes structs whose keys are stored, with their associations.
+// holds notes users and their associations, whose keys must be stored.
 func holds(r run, users ...*User) {
 	for _, u := range users {
 		r.Note("shape_users", u.Name, u.ID, false)

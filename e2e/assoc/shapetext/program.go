@@ -1,4 +1,4 @@
-// Package shapetext has shapes of programs with GORM whose ids are texts.
+// Package shapetext has shapes (small programs with GORM) whose ids are texts.
 package shapetext
 
 import (
@@ -47,7 +47,7 @@ type Profile struct {
 	Name   string
 }
 
-// Tag is of many users.
+// Tag belongs to many users.
 type Tag struct {
 	ID   ID
 	Name string
@@ -73,7 +73,7 @@ type ID = string
 
 type run = *assoc.ShapeRun
 
-// holds notes structs whose keys are stored, with their associations.
+// holds notes users and their associations, whose keys must be stored.
 func holds(r run, users ...*User) {
 	for _, u := range users {
 		r.Note("shape_users", u.Name, u.ID, false)

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// What the server knows of queries for columns, and of a bulk
-// load: [MS-TDS], sections 2.2.6.1 and 2.2.7.4, 2.2.7.18.
+// The parts of the protocol for the columns of queries, and for bulk loads: [MS-TDS],
+// sections 2.2.6.1 and 2.2.7.4, 2.2.7.18.
 
-// Column is a column of a table, and how its type is written.
+// Column is a column of a table, and how its type is written in the protocol.
 type Column struct {
 	name string
 	kind byte
-	info []byte // of the type, after the kind
+	info []byte // the bytes about the type, after the kind
 }
 
 // Types of columns.
@@ -61,8 +61,8 @@ func ColumnOf(name, kind string) Column {
 	panic("no column of type " + kind)
 }
 
-// answer returns what goes before the end of the answer to a batch: columns
-// and rows, of queries that ask for them.
+// answer returns the columns and rows that are sent before the end of the answer to a
+// batch, for queries that ask for them.
 func (s *Server) answer(batch string) []byte {
 	switch {
 	case strings.HasPrefix(strings.ToLower(batch), "select * from "):
@@ -74,12 +74,12 @@ func (s *Server) answer(batch string) []byte {
 	return nil
 }
 
-// tdsMetadata is the token that says which columns rows have.
+// tdsMetadata returns the token that describes the columns of rows.
 func tdsMetadata(columns []Column) []byte {
 	b := binary.LittleEndian.AppendUint16([]byte{0x81}, uint16(len(columns)))
 	for _, c := range columns {
 		name := toUCS2(c.name)
-		b = append(b, 0, 0, 0, 0, 9, 0, c.kind) // no user's type, may be NULL and be written
+		b = append(b, 0, 0, 0, 0, 9, 0, c.kind) // the flags: no type of a user, may be NULL and be written
 		b = append(b, c.info...)
 		b = append(b, byte(len(name)/2))
 		b = append(b, name...)

@@ -11,31 +11,32 @@ import (
 	"sync"
 )
 
-// Numbers is as much of SQL Server as a numbering needs, through the protocol of
-// server.go: a table t (id, a) and the row of its numbering, with transactions,
-// savepoints, IMPLICIT_TRANSACTIONS and the reset of a session. Each connection undoes
-// what it has done itself.
+// Numbers imitates the part of SQL Server that a numbering needs, through the protocol of
+// server.go: a table t (id, a) and the row of its numbering, with transactions, savepoints,
+// IMPLICIT_TRANSACTIONS and the reset of a session. Each connection undoes only its own
+// changes.
 //
 // What it does at an error, and what opens a transaction, is from the Transact-SQL
 // reference ("SET IMPLICIT_TRANSACTIONS", "SET XACT_ABORT", "@@TRANCOUNT", "SAVE
 // TRANSACTION"); it was not compared with a server.
 type Numbers struct {
-	// fails gives the error that a statement ends in; nil is none.
+	// Fails returns the error that a statement ends in; nil if there is none.
 	Fails func(text string) *Error
 
-	// texts are the application's own statements: what each does.
+	// Texts are the application's own statements, with the effect of each.
 	Texts map[string]func(*NumbersSession)
 
-	// Table is what the row of the numbering says of whose keys it has; "" is dbo.t.
+	// Table is the name of the numbered table in the row of the numbering; empty means
+	// dbo.t.
 	Table string
 
-	// Counts is what a count of the rows of a query answers.
+	// Counts is the answer to a statement that counts the rows of a query.
 	Counts int
 
 	mu     sync.Mutex
-	Next   int64 // 0: the row of the numbering is not there
+	Next   int64 // 0 if the row of the numbering does not exist
 	stored []int64
-	log    []string // what belongs to transactions, and what may draw or insert
+	log    []string // statements that belong to transactions, and that may draw or insert
 
 	// outside counts the numbers that were drawn, and the rows that were inserted,
 	// where no transaction was open.
@@ -54,18 +55,18 @@ type NumbersSession struct {
 	open     int // @@TRANCOUNT
 	implicit bool
 	database string
-	done     []tdsChange // since the transaction began
+	done     []tdsChange // the changes since the transaction began
 	points   map[string]int
-	Tokens   []byte // about transactions, for the answer
+	Tokens   []byte // tokens about transactions, which are sent with the answer
 
 	// Own is the type of the id in the session's own table #mu; empty if it has none.
 	Own string
 }
 
-// tdsChange is what one statement has done.
+// tdsChange is the effect of one statement.
 type tdsChange struct {
-	numbers int64 // by which the row was moved
-	row     int64 // that was stored, or 0
+	numbers int64 // by how much the row of the numbering was raised
+	row     int64 // the id of the row that was stored, or 0
 }
 
 // Connect begins a session of a new connection, whose database is home.
@@ -118,7 +119,7 @@ func (s *NumbersSession) starts() {
 	}
 }
 
-// did notes a change for the transaction, where one is open.
+// did notes a change for the transaction, if one is open.
 func (s *NumbersSession) did(c tdsChange) {
 	if s.open > 0 {
 		s.done = append(s.done, c)
@@ -137,7 +138,7 @@ func (s *NumbersSession) Commit() bool {
 	return true
 }
 
-// Rollback ends all transactions and takes back what they have done.
+// Rollback ends all transactions and undoes what they have done.
 func (s *NumbersSession) Rollback() {
 	s.backTo(0)
 	if s.open > 0 {
@@ -181,7 +182,8 @@ func (s *NumbersSession) transaction(kind uint16) []byte {
 	return s.end(nil, 0)
 }
 
-// failure returns the answer to a statement that ends in an error; nil for others.
+// failure returns the answer to a statement that ends in an error; nil for other
+// statements.
 func (s *NumbersSession) failure(text string) []byte {
 	if s.Fails == nil {
 		return nil
@@ -193,7 +195,7 @@ func (s *NumbersSession) failure(text string) []byte {
 	return s.fail(*e)
 }
 
-// fail is the answer of an error.
+// fail returns the answer for an error, which may end the transaction.
 func (s *NumbersSession) fail(e Error) []byte {
 	if e.Ends {
 		s.Rollback()
@@ -214,7 +216,7 @@ func (s *NumbersSession) end(tokens []byte, rows uint64) []byte {
 	return b
 }
 
-// tdsTransaction is the token that reports the beginning (8), the commit (9) or the
+// tdsTransaction returns the token that reports the beginning (8), the commit (9) or the
 // rollback (10) of a transaction.
 func tdsTransaction(kind byte) []byte {
 	id := []byte{8, 1, 2, 3, 4, 5, 6, 7, 8}
@@ -225,7 +227,7 @@ func tdsTransaction(kind byte) []byte {
 	return append(binary.LittleEndian.AppendUint16([]byte{0xe3}, uint16(len(b))), b...)
 }
 
-// rows is an answer of rows, of texts and of integers.
+// rows returns an answer that consists of rows of texts and integers.
 func (s *NumbersSession) rows(rows ...[]any) []byte {
 	columns := make([]Column, len(rows[0]))
 	for i, v := range rows[0] {
@@ -358,7 +360,7 @@ func (s *NumbersSession) statement(call Call) []byte {
 	return s.end(nil, 0)
 }
 
-// other answers the statements of transactions, and all that is left.
+// other answers the statements of transactions, and all other statements.
 func (s *NumbersSession) other(text string) []byte {
 	switch text {
 	case "BEGIN TRAN":
@@ -386,7 +388,7 @@ func (s *NumbersSession) other(text string) []byte {
 	return s.end(nil, 0)
 }
 
-// numbering answers what is about the numbers; nil for anything else.
+// numbering answers the statements about the numbers; it returns nil for any other.
 func (s *NumbersSession) numbering(text string, params []Param) []byte {
 	proven, guarded := strings.CutPrefix(text, Proof)
 	first, _, _ := strings.Cut(proven, "\n")

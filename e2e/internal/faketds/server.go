@@ -20,12 +20,12 @@ import (
 // https://learn.microsoft.com/openspecs/windows_protocols/ms-tds/
 type Server struct {
 	Listener net.Listener
-	rows     uint64 // that each statement claims
+	rows     uint64 // the rows that each statement claims to have inserted
 
-	Columns []Column // of every table
+	Columns []Column // the columns of every table
 
-	// session, if it is not nil, makes the answers to the statements of a connection
-	// instead of the above.
+	// session, if it is not nil, makes the answers to the statements of a connection; rows
+	// and Columns are not used then.
 	session func() Session
 
 	mu    sync.Mutex
@@ -36,9 +36,9 @@ type Server struct {
 
 // Session answers for one connection.
 type Session interface {
-	reset()                         // sp_reset_connection, ahead of a request
+	reset()                         // called for sp_reset_connection, before a request
 	statement(call Call) []byte     // returns the tokens of the answer
-	transaction(kind uint16) []byte // likewise, for a request to the transaction manager
+	transaction(kind uint16) []byte // the same for a request to the transaction manager
 }
 
 // Call is a statement as it came over the wire.
@@ -46,7 +46,7 @@ type Call struct {
 	Batch  string  // a SQL batch, sent without parameters
 	Query  string  // a call of sp_executesql
 	Types  string  // the declaration of its parameters
-	Params []Param // without those two
+	Params []Param // the parameters after those two
 }
 
 // Param is a parameter of a call.
@@ -111,7 +111,7 @@ const (
 	tdsPrelogin  = 0x12
 )
 
-// Connects says what answers on the connections to come.
+// Connects sets the function that returns the session of each later connection.
 func (s *Server) Connects(session func() Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +168,8 @@ func (s *Server) serve(conn net.Conn) error {
 			r.bytes(int(r.uint32()) - 4) // ALL_HEADERS
 			reply = session.transaction(r.uint16())
 		case tdsAttention:
-			// The driver sends it now and then when it closes rows. DONE_ATTN.
+			// The driver may send an attention when it closes rows. The answer is
+			// DONE_ATTN.
 			reply = []byte{0xfd, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 		case tdsBulkLoad:
 			load, err := readLoad(message)
@@ -190,13 +191,13 @@ func (s *Server) serve(conn net.Conn) error {
 	}
 }
 
-// tdsDone is the end of an answer, with a count of rows.
+// tdsDone returns the end of an answer, with a count of rows.
 func tdsDone(rows uint64) []byte {
 	return binary.LittleEndian.AppendUint64([]byte{0xfd, 0x10, 0, 0xc3, 0}, rows)
 }
 
-// tdsResets is the bit of a packet's status that asks to reset the session ahead of
-// the request: RESETCONNECTION in [MS-TDS], section 2.2.3.1.2.
+// tdsResets is the bit of a packet's status that asks to reset the session before the
+// request: RESETCONNECTION in [MS-TDS], section 2.2.3.1.2.
 const tdsResets = 0x08
 
 // readTDS reads the packets of one message. The status has the bits of all of them.

@@ -14,13 +14,13 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// Allocator is a program of one of the articles, translated: it reserves n keys
-// and returns the first of them. It makes a connection its own.
+// Allocator is a program of one of the articles about keys, translated into Go: it reserves
+// n keys and returns the first of them. It uses the connection alone.
 type Allocator func(ctx context.Context, c *sql.Conn, n int64) (first int64, err error)
 
-// Together runs programs of an article and keyfill's own on one table at the
-// same time, each twice, and asks that nothing is given twice and nothing is
-// left out. It returns the number of integers that were given.
+// Together runs programs of an article and keyfill's own on one table at the same time,
+// each twice, and checks that no integer is given twice or left out. It returns the number
+// of integers that were given.
 func Together(t *testing.T, s *Scratch, programs map[string]Allocator, sequences map[string]sequence.Sequence) int64 {
 	t.Helper()
 	const rounds = 20
@@ -34,7 +34,7 @@ func Together(t *testing.T, s *Scratch, programs map[string]Allocator, sequences
 			n := 1 + rand.Int64N(20)
 			first, err := reserve(n)
 			for ErrorsAre(err, store.ErrContention) || IsSerialization(err) {
-				first, err = reserve(n) // as a source does
+				first, err = reserve(n) // it tries again, as a source does
 			}
 			if err != nil {
 				t.Errorf("%s: %v", name, err)

@@ -20,7 +20,7 @@ import (
 
 // Engine is a database with one driver in one of the driver's modes.
 type Engine struct {
-	Name    string // for -run
+	Name    string // its name for -run
 	Driver  string // as registered with database/sql
 	Dialect *dialect.Dialect
 	Server  *testdb.Server // nil for SQLite
@@ -31,8 +31,8 @@ type Engine struct {
 	without18 bool // see Without18
 }
 
-// The engines of the tests: one for each driver in one of its modes, the list of all,
-// and a list for each engine.
+// The engines of the tests: one for each driver in one of its modes, a list of all of them,
+// and a list for each database.
 var (
 	SQLiteFile    = Engine{Name: "sqlite-file", Driver: "sqlite", Dialect: dialect.SQLite()}
 	SQLiteMemory  = Engine{Name: "sqlite-memory", Driver: "sqlite", Dialect: dialect.SQLite(), Memory: true}
@@ -47,7 +47,7 @@ var (
 	PostgresModes = Engines[4:]
 )
 
-// PgxMode is PostgreSQL through pgx in one of its ways to execute a query.
+// PgxMode returns PostgreSQL through pgx in one of its ways to execute a query.
 func PgxMode(mode string) Engine {
 	return Engine{Name: "pgx-" + mode, Driver: "pgx", Dialect: dialect.PostgreSQL(), Server: PostgreSQL,
 		Params: "default_query_exec_mode=" + mode}
@@ -113,7 +113,7 @@ func (s *Scratch) Open(t *testing.T, cfg *policy.Config) (*sql.DB, *keyfill.Moun
 	return s.OpenWith(t, keyfill.Options{Policy: cfg})
 }
 
-// OpenWith is open with options besides the policy.
+// OpenWith does what Open does, with options besides the policy.
 func (s *Scratch) OpenWith(t *testing.T, o keyfill.Options) (*sql.DB, *keyfill.Mount) {
 	t.Helper()
 	db, m := OpenConnector(t, s.Connector, o)
@@ -123,16 +123,16 @@ func (s *Scratch) OpenWith(t *testing.T, o keyfill.Options) (*sql.DB, *keyfill.M
 	return db, m
 }
 
-// storeWait stands for store_wait where a test does not say it: the default of ten
-// seconds may pass on a machine that does much else.
+// storeWait replaces the default of store_wait, ten seconds, if a test sets none: on a busy
+// machine the default may pass.
 const storeWait = time.Minute
 
-// Limit is how long a test waits for an event in the background. It comes soon, except on
-// a busy machine.
+// Limit is how long a test waits for an event in the background. The event comes soon,
+// except on a busy machine.
 const Limit = 5 * time.Minute
 
-// OpenConnector puts keyfill around a connector, by a policy or by options. A store is
-// waited for longer than by default.
+// OpenConnector puts keyfill around a connector, by a policy or by options. keyfill then
+// waits for a store for longer than by default.
 func OpenConnector[P *policy.Config | keyfill.Options](t *testing.T, c driver.Connector, p P) (*sql.DB, *keyfill.Mount) {
 	t.Helper()
 	o, isOptions := any(p).(keyfill.Options)
@@ -181,7 +181,7 @@ func ConnectorOf(t *testing.T, name, dsn string) driver.Connector {
 	return c
 }
 
-// NewConnector is [ConnectorOf] for a process that runs no test.
+// NewConnector does what [ConnectorOf] does, in a process that runs no test.
 func NewConnector(name, dsn string) (driver.Connector, error) {
 	d, err := registered(name)
 	if err != nil {
@@ -224,8 +224,8 @@ func (c DSNConnector) Connect(context.Context) (driver.Conn, error) { return c.O
 // Driver returns the driver.
 func (c DSNConnector) Driver() driver.Driver { return c.Opener }
 
-// sharedConnector hands out one and the same connection, so that the raw database and
-// keyfill's see the same memory. They are used by turns only.
+// sharedConnector always returns the same connection, so that the raw database and
+// keyfill's see the same memory. The two must not use it at the same time.
 type sharedConnector struct {
 	driver.Connector
 	conn driver.Conn
@@ -241,7 +241,7 @@ func (c *sharedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return c.conn, err
 }
 
-// Entropy is crypto/rand, counted.
+// Entropy reads from crypto/rand and counts the bytes.
 type Entropy struct{ Bytes atomic.Int64 }
 
 // Read reads from crypto/rand.
@@ -250,7 +250,7 @@ func (e *Entropy) Read(b []byte) (int, error) {
 	return rand.Read(b)
 }
 
-// FillID is the policy for one table whose key column is id.
+// FillID returns the policy for one table whose key column is id.
 func FillID(table string, rule policy.Table) *policy.Config {
 	rule.Column = "id"
 	return &policy.Config{Tables: map[string]policy.Table{table: rule}}
@@ -309,10 +309,10 @@ var (
 	MySQLGerman = Engine{Name: "mysql-german", Driver: "mysql", Dialect: dialect.MariaDB(), Server: MariaDB, Params: "lc_messages=%27de_DE%27"}
 )
 
-// LoadEngines are one engine for each driver, and the ways of go-sql-driver.
+// LoadEngines are one engine for each driver, and go-sql-driver in each of its modes.
 var LoadEngines = []Engine{SQLiteFile, SQLiteMemory, MySQLDefault, MySQLInterp, PgxDefault, PgxSimple, PQDefault}
 
-// NativeEngines are those with sequences of their own.
+// NativeEngines are the engines that have sequences.
 var NativeEngines = []Engine{MySQLDefault, MySQLInterp, PgxDefault, PgxSimple, PQDefault, PQBinary}
 
 // Drawing returns the type of a column whose default draws from a sequence.
@@ -327,11 +327,11 @@ func (e Engine) Drawing(sequence string) string {
 // memory has no second connection to reserve on.
 var ReserveEngines = []Engine{SQLiteFile, MySQLDefault, MySQLInterp, PgxDefault, PgxSimple, PQDefault}
 
-// MySQLMulti takes texts of several statements, as does MySQLMultiInterp.
+// MySQLMulti accepts texts of several statements, as does MySQLMultiInterp.
 var (
 	MySQLMulti       = Engine{Name: "mysql-multi", Driver: "mysql", Dialect: dialect.MariaDB(), Server: MariaDB, Params: "multiStatements=true"}
 	MySQLMultiInterp = Engine{Name: "mysql-multi-interpolate", Driver: "mysql", Dialect: dialect.MariaDB(), Server: MariaDB, Params: "multiStatements=true&interpolateParams=true"}
 )
 
-// StoreDrivers are one for each driver.
+// StoreDrivers has one engine for each driver.
 var StoreDrivers = []Engine{SQLiteFile, MySQLDefault, PgxDefault, PQDefault}

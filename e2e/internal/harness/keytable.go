@@ -12,17 +12,18 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// StateOf is where the state of the sequence of a test is, and how it is read.
+// StateOf describes the table that holds the state of a test's sequence, and how tests read
+// it.
 type StateOf struct {
 	Name   string
-	Create []string           // statements; none for keyfill_sequences
+	Create []string           // the statements that create the table; none for keyfill_sequences
 	Table  *sequence.KeyTable // nil for keyfill_sequences
 	Own    map[string]string  // the statement that creates its procedure, by dialect
-	Value  string             // the query for what is stored
+	Value  string             // the query for the stored number
 }
 
-// KeyedState is a table with a row for each sequence, as in the article on
-// sequential keys: KEYS (tableName, serial). It needs quotes.
+// KeyedState returns a table with a row for each sequence, as in the article on sequential
+// keys: KEYS (tableName, serial). Its name needs quotes.
 func KeyedState(d *dialect.Dialect, integer string, last bool) StateOf {
 	q := d.QuoteIdent
 	t := &sequence.KeyTable{Name: q("KEYS"), Key: q("tableName"), Row: "orders", Value: q("serial"), Last: last}
@@ -45,8 +46,8 @@ func KeyedState(d *dialect.Dialect, integer string, last bool) StateOf {
 	}
 }
 
-// OffsetOf returns the distance between the value that a row holds and the next key:
-// 1 where the row holds the last key.
+// OffsetOf returns the distance between the value that a row holds and the next key: 1 if
+// the row holds the last key.
 func OffsetOf(last bool) int {
 	if last {
 		return 1
@@ -57,7 +58,7 @@ func OffsetOf(last bool) int {
 // WaysToReserve names the ways to reserve that the tests of key tables go through.
 var WaysToReserve = []string{"pessimistic", "pessimistic-version", "optimistic", "optimistic-version", "procedure"}
 
-// Ways are the members of WaysToReserve that exist for the state: a table of keyfill's
+// Ways returns the members of WaysToReserve that exist for the state: a table of keyfill's
 // own has no version, and SQLite has no procedures.
 func (st StateOf) Ways(s *Scratch) []string {
 	return slices.DeleteFunc(slices.Clone(WaysToReserve), func(way string) bool {
@@ -65,8 +66,8 @@ func (st StateOf) Ways(s *Scratch) []string {
 	})
 }
 
-// Through returns the sequence for a state that is changed in a way, and creates
-// what is needed.
+// Through creates what a way to reserve needs, and returns the sequence of the state that
+// reserves in that way.
 func (st StateOf) Through(t *testing.T, s *Scratch, way string) *sequence.Sequence {
 	t.Helper()
 	q := Orders

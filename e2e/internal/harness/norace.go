@@ -2,5 +2,5 @@
 
 package harness
 
-// RaceEnabled says that the race detector is on.
+// RaceEnabled is true if the race detector is on.
 const RaceEnabled = false

@@ -20,7 +20,7 @@ func (c Noting) Connect(ctx context.Context) (driver.Conn, error) {
 	return &notingConn{conn, c.Spy}, nil
 }
 
-// notingConn has what a connection needs that prepares, executes and is reset.
+// notingConn has only the methods of a connection that prepares, executes and is reset.
 type notingConn struct {
 	driver.Conn
 	spy *Spy

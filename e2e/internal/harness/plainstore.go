@@ -15,20 +15,20 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// PlainStore is a store without SQL, in memory: what etcd does with transactions on
-// revisions, it does under a lock. Those that are opened through one driver have the
-// same states, as the processes that use one cluster.
+// PlainStore is a store without SQL, in memory. It uses a lock where etcd uses transactions
+// that compare revisions. Stores that are opened through one driver have the same states,
+// as processes have that use one cluster.
 type PlainStore struct {
 	mu       sync.Mutex
 	states   map[string]*plainCounter // by name
 	marks    map[string]*plainMark    // by name and worker
 	series   map[string][]*plainSeries
-	bindings map[string]plainBinding // what fills each column
-	open     int                     // how many have opened it, and not closed it
+	bindings map[string]plainBinding // the state that numbers each column
+	open     int                     // how many databases have opened it, and not closed it
 }
 
 type plainCounter struct {
-	kind       string // of the source
+	kind       string // the kind of the source
 	parameters string
 	next       int64
 }
@@ -41,7 +41,7 @@ type plainMark struct {
 type plainSeries struct {
 	keysource.Series
 	owner string
-	until time.Time // the lease
+	until time.Time // when the lease ends
 }
 
 // NewPlain returns a store without states.
@@ -60,7 +60,7 @@ func RegisterPlain(t *testing.T) (name string, s *PlainStore) {
 	return name, s
 }
 
-// Open returns the store for one more process.
+// Open opens the store for one more process.
 func (s *PlainStore) Open() keysource.Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *PlainStore) Opened() int {
 	return s.open
 }
 
-// Next returns the next integer of a state; 0 where there is none.
+// Next returns the next integer of a state; 0 if there is no such state.
 func (s *PlainStore) Next(name string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *PlainStore) Next(name string) int64 {
 	return 0
 }
 
-// Forget loses a state, as a restored backup does.
+// Forget removes a state, as a restored backup may.
 func (s *PlainStore) Forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (d plainDriver) OpenStore(dsn string) (keysource.Store, error) {
 	return d.store.Open(), nil
 }
 
-// Close is [keysource.Store].Close.
+// Close implements [keysource.Store].
 func (s *PlainStore) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,10 +116,10 @@ func (s *PlainStore) Close() error {
 	return nil
 }
 
-// plainBinding is the state that fills a column, and how.
+// plainBinding is the state that numbers a column, with its parameters.
 type plainBinding struct{ name, parameters string }
 
-// Bind is [keysource.Store].Bind.
+// Bind implements [keysource.Store].
 func (s *PlainStore) Bind(_ context.Context, st keysource.State, column string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,8 +133,9 @@ func (s *PlainStore) Bind(_ context.Context, st keysource.State, column string) 
 	return nil
 }
 
-// at calls f with the counter of a state, which is made if it is missing. Nothing has
-// been reserved from a new one: two callers may ask for the first integer.
+// at calls f with the counter of a state, which is created if it is missing. Two callers
+// may both ask for the first integer of a new state, since nothing has been reserved from
+// it.
 func (s *PlainStore) at(ctx context.Context, kind string, st keysource.State, f func(*plainCounter) error) error {
 	s.mu.Lock()
 	c := s.states[st.Name]
@@ -161,7 +162,7 @@ func (s *PlainStore) at(ctx context.Context, kind string, st keysource.State, f 
 	return f(c)
 }
 
-// Reserver is [keysource.Store].Reserver.
+// Reserver implements [keysource.Store].
 func (s *PlainStore) Reserver(st keysource.State) keysource.Reserver { return plainReserver{s, st} }
 
 type plainReserver struct {
@@ -193,7 +194,7 @@ func (r plainReserver) Advance(ctx context.Context, to int64) error {
 	})
 }
 
-// Marker is [keysource.Store].Marker.
+// Marker implements [keysource.Store].
 func (s *PlainStore) Marker(st keysource.State, worker int64, _ string) keysource.Marker {
 	return plainMarker{s, fmt.Sprintf("%s %d", st.Name, worker), st.Parameters}
 }
@@ -219,19 +220,19 @@ func (m plainMarker) Mark(_ context.Context, until int64) (before int64, err err
 	return before, nil
 }
 
-// Series is [keysource.Store].Series.
+// Series implements [keysource.Store].
 func (s *PlainStore) Series(st keysource.State, o keysource.SeriesOwner) keysource.SeriesStore {
 	return plainOwner{s, st, o}
 }
 
-// plainOwner is the series of a state, for one owner.
+// plainOwner gives one owner access to the series of a state.
 type plainOwner struct {
 	store *PlainStore
 	state keysource.State
 	owner keysource.SeriesOwner
 }
 
-// seen returns a series as the owner sees it.
+// seen returns a series as its owner gets it.
 func (o plainOwner) seen(s *plainSeries) keysource.Series {
 	if s == nil {
 		return keysource.Series{}
@@ -241,7 +242,7 @@ func (o plainOwner) seen(s *plainSeries) keysource.Series {
 	return now
 }
 
-// first returns the lowest series that is fit.
+// first returns the lowest series for which fit returns true.
 func (o plainOwner) first(fit func(*plainSeries) bool) *plainSeries {
 	var lowest *plainSeries
 	for _, s := range o.store.series[o.state.Name] {
@@ -252,7 +253,7 @@ func (o plainOwner) first(fit func(*plainSeries) bool) *plainSeries {
 	return lowest
 }
 
-// as returns the series where it is still as the owner knows it.
+// as returns the series if it is still as the owner knows it, else nil.
 func (o plainOwner) as(one keysource.Series) *plainSeries {
 	return o.first(func(s *plainSeries) bool {
 		return s.First == one.First && s.owner == o.owner.Owner && s.Epoch == one.Epoch

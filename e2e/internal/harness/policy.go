@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// AlteredSources are sources with a state, or none but the table.
+// AlteredSources are sources that keep a state, or whose only state is the table itself.
 var AlteredSources = map[string]policy.Source{
 	"sequence":   {Kind: policy.KindSequence, EnsureSchema: true},
 	"named":      {Kind: policy.KindSequence, EnsureSchema: true, Name: "all"},
@@ -20,7 +20,7 @@ var AlteredSources = map[string]policy.Source{
 	"maxplusone": {Kind: policy.KindMaxPlusOne, EnsureSchema: true},
 }
 
-// Counted is a sequence that makes what it needs, with a change.
+// Counted returns a sequence that creates its tables, after change has changed it.
 func Counted(change func(*policy.Source)) policy.Source {
 	s := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Block: 10}
 	if change != nil {
@@ -29,13 +29,13 @@ func Counted(change func(*policy.Source)) policy.Source {
 	return s
 }
 
-// InPlace is the policy for the id of t with the source in place.
+// InPlace returns the policy for the id of t, with a source that is written in its entry.
 func InPlace(s policy.Source) *policy.Config { return FillID("t", policy.Table{InPlace: &s}) }
 
 // OwnKey is a key that the application brings.
 const OwnKey = "0b5c1f9e-0000-4000-8000-000000000001"
 
-// Drawn runs f and returns how many UUIDs of version 4 were drawn meanwhile.
+// Drawn calls f and returns how many UUIDs of version 4 were made meanwhile.
 func Drawn(e *Entropy, f func()) int {
 	const uuidv4 = 16 // bytes that a key reads
 	before := e.Bytes.Load()
@@ -43,17 +43,17 @@ func Drawn(e *Entropy, f func()) int {
 	return int(e.Bytes.Load()-before) / uuidv4
 }
 
-// JoinedSource is a numbering without gaps that makes what it needs.
+// JoinedSource returns a numbering without gaps that creates its tables.
 func JoinedSource() *policy.Source {
 	return &policy.Source{Kind: policy.KindSequence, Transaction: policy.TransactionJoined, EnsureSchema: true}
 }
 
-// JoinedID is the policy for a table whose id is numbered without gaps.
+// JoinedID returns the policy for a table whose id is numbered without gaps.
 func JoinedID(table string) *policy.Config {
 	return FillID(table, policy.Table{InPlace: JoinedSource()})
 }
 
-// RefusedFor checks that nothing was sent, and why.
+// RefusedFor checks that keyfill has refused a statement, and for which reason.
 func RefusedFor(t *testing.T, what string, err error, reason rewrite.Reason) {
 	t.Helper()
 	if !errors.Is(err, reason) || !errors.As(err, new(*keyfill.Error)) {
@@ -65,17 +65,17 @@ func RefusedFor(t *testing.T, what string, err error, reason rewrite.Reason) {
 type KeyKind struct {
 	Name   string
 	Source policy.Source
-	Column string // its type; "" is BIGINT
-	Before string // what has to be there
+	Column string // the type of the key column; empty means BIGINT
+	Before string // the statements that must be executed first
 	Bits   int
 
 	Contiguous bool
-	Servers    bool // not on SQLite
-	Files      bool // not in memory
-	MariaDB    bool // there only
+	Servers    bool // the kind does not work on SQLite
+	Files      bool // the kind does not work on SQLite in memory
+	MariaDB    bool // the kind works on MariaDB only
 }
 
-// Mapped is a source that makes what it needs.
+// Mapped returns a source of a kind that creates its tables, after change has changed it.
 func Mapped(kind string, change func(*policy.Source)) policy.Source {
 	s := policy.Source{Kind: kind, EnsureSchema: true}
 	if change != nil {
@@ -84,7 +84,7 @@ func Mapped(kind string, change func(*policy.Source)) policy.Source {
 	return s
 }
 
-// Config is the policy for a table whose id comes from the source.
+// Config returns the policy for a table whose id comes from the source.
 func (k KeyKind) Config(e Engine) *policy.Config {
 	cfg := FillID("t", policy.Table{InPlace: &k.Source, MaxBits: k.Bits})
 	cfg.Dialect = e.Dialect.Name
@@ -106,20 +106,21 @@ func (k KeyKind) Create(t *testing.T, s *Scratch) {
 	Exec(t, s.Raw, "CREATE TABLE t (id "+column+" NOT NULL PRIMARY KEY, a INT)")
 }
 
-// workerNumbers gives each test its own, as processes have.
+// workerNumbers counts the numbers of workers: each test gets a number of its own, as
+// processes do.
 var workerNumbers atomic.Int64
 
 // NewWorker returns the number of a worker that no other test of this process has.
 func NewWorker() *int { return new(int(workerNumbers.Add(1))) }
 
-// SequenceID is the policy for a table whose id comes from a sequence that
-// makes what it needs.
+// SequenceID returns the policy for a table whose id comes from a sequence that creates its
+// tables.
 func SequenceID(table string) *policy.Config {
 	return FillID(table, policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}})
 }
 
-// Blocks is the policy for a table whose id comes from a sequence with a fixed
-// block.
+// Blocks returns the policy for a table whose id comes from a sequence that reserves blocks
+// of a fixed size.
 func Blocks(table string, block int64) *policy.Config {
 	return FillID(table, policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Block: block}})
 }

@@ -78,7 +78,7 @@ func Must(t *testing.T, x Execer, queries ...string) {
 	}
 }
 
-// ConnOf returns a connection of its own.
+// ConnOf returns one connection of the pool db.
 func ConnOf(t *testing.T, db *sql.DB) *sql.Conn {
 	t.Helper()
 	c, err := db.Conn(context.Background())
@@ -89,7 +89,7 @@ func ConnOf(t *testing.T, db *sql.DB) *sql.Conn {
 	return c
 }
 
-// Eventually repeats what may fail for a while, and not for ever.
+// Eventually calls f until it succeeds, for a minute at most.
 func Eventually(t *testing.T, f func() error) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -103,7 +103,7 @@ func Eventually(t *testing.T, f func() error) {
 	}
 }
 
-// CountInt is count for what may be more than an int.
+// CountInt does what Count does, for numbers that may be greater than an int.
 func CountInt(t testing.TB, db *sql.DB, query string, args ...any) int64 {
 	t.Helper()
 	var n int64
@@ -150,8 +150,8 @@ func DrainContext(ctx context.Context, db *sql.DB, query string, args ...any) er
 	return rows.Err()
 }
 
-// PastKeyfill returns the driver's own connection, on which keyfill takes no
-// transaction to be open.
+// PastKeyfill returns the driver's own connection. keyfill assumes that no transaction is
+// open on it.
 func PastKeyfill(t testing.TB, conn *sql.Conn) driver.ExecerContext {
 	t.Helper()
 	var past driver.ExecerContext

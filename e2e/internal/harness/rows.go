@@ -14,7 +14,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// CreateIDs makes tables with an id and a number.
+// CreateIDs creates tables with an id and a number.
 func CreateIDs(t *testing.T, s *Scratch, tables ...string) {
 	t.Helper()
 	for _, table := range tables {
@@ -74,7 +74,8 @@ func Above(first int64, n int) (all []int64) {
 	return all
 }
 
-// LinesOf is the policy for lines whose no is numbered within columns.
+// LinesOf returns the policy for the table order_lines, whose column no is numbered within
+// columns.
 func LinesOf(columns ...policy.ScopeColumn) *policy.Config {
 	scope := policy.Scope(columns)
 	return &policy.Config{Tables: map[string]policy.Table{"order_lines": {Keys: []policy.Key{
@@ -82,10 +83,10 @@ func LinesOf(columns ...policy.ScopeColumn) *policy.Config {
 	}}}}
 }
 
-// ByOrder numbers lines within their order.
+// ByOrder is the scope in which lines are numbered within their order.
 var ByOrder = policy.ScopeColumn{Column: "order_id"}
 
-// CreateLines makes the table of the tests here.
+// CreateLines creates the table order_lines.
 func CreateLines(t *testing.T, s *Scratch) {
 	t.Helper()
 	Exec(t, s.Raw, "CREATE TABLE order_lines (order_id BIGINT NOT NULL, no BIGINT NOT NULL, item VARCHAR(50), PRIMARY KEY (order_id, no))")
@@ -113,14 +114,14 @@ func IntegersOf(t *testing.T, db *sql.DB, query string) []int64 {
 	return all
 }
 
-// Next returns what the row of a state says.
+// Next returns the next value in the row of a state.
 func (s *Scratch) Next(t *testing.T, state string) int {
 	t.Helper()
 	return Count(t, s.Raw, "SELECT next_value FROM keyfill_sequences WHERE name = '"+state+"'")
 }
 
-// InsertWhenRemade inserts a row, for a while again where a fetch has met the tables
-// as they were dropped.
+// InsertWhenRemade inserts a row. It tries again for a while, since a reservation may find
+// the tables dropped.
 func InsertWhenRemade(t *testing.T, db *sql.DB) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
@@ -143,7 +144,7 @@ func IsKey(s string) bool {
 	return err == nil && len(s) == 36
 }
 
-// ColumnTypes are the types of one column by the name of the dialect.
+// ColumnTypes returns the types of one column by the name of the dialect.
 func ColumnTypes(postgres, mariadb, sqlite string) map[string]string {
 	return map[string]string{"postgres": postgres, "mariadb": mariadb, "sqlite": sqlite}
 }

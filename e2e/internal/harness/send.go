@@ -33,7 +33,7 @@ func SendUnlisted(ctx context.Context, db *sql.DB, form, query string, args []an
 	return tx.Commit()
 }
 
-// preparer prepares statements: a transaction, here.
+// preparer prepares statements; here it is a transaction.
 type preparer interface {
 	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 }
@@ -60,7 +60,7 @@ func Load(ctx context.Context, x preparer, query string, rows ...[]any) error {
 	return stmt.Close()
 }
 
-// Runner is what executes a statement: a *sql.DB, a *sql.Tx or a *sql.Conn.
+// Runner executes statements: a *sql.DB, a *sql.Tx or a *sql.Conn.
 type Runner interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)

@@ -24,7 +24,7 @@ var (
 	MariaDB    = testdb.New(testdb.MariaDB())
 	PostgreSQL = testdb.New(testdb.PostgreSQL())
 
-	// PostgreSQL18 is beside the version of the system where it is installed: see ByTurns.
+	// PostgreSQL18 is used besides the system's version, if it is installed: see ByTurns.
 	PostgreSQL18 = testdb.New(testdb.PostgreSQL18())
 )
 
@@ -56,7 +56,7 @@ var DriverCases = []struct {
 	Server   *testdb.Server
 	Engine   *testdb.Engine
 	Exists   string // query that counts the databases of a name
-	Unsynced string // query that counts the settings that switch syncing off: one
+	Unsynced string // query that counts the settings that switch syncing off; it returns 1
 }{
 	{"mysql", MariaDB, testdb.MariaDB(), "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = ?",
 		"SELECT COUNT(*) FROM information_schema.global_variables WHERE variable_name = 'innodb_flush_method' AND variable_value = 'nosync'"},
@@ -66,8 +66,8 @@ var DriverCases = []struct {
 		"SELECT COUNT(*) FROM pg_settings WHERE name = 'fsync' AND setting = 'off'"},
 }
 
-// Skip skips a test that the server at hand is not fit for, unless
-// KEYFILL_TEST_REQUIRE=1 makes that a failure.
+// Skip skips a test that does not suit the server. If KEYFILL_TEST_REQUIRE=1, it fails the
+// test instead.
 func Skip(t *testing.T, why string) {
 	t.Helper()
 	if os.Getenv("KEYFILL_TEST_REQUIRE") == "1" {
@@ -76,7 +76,7 @@ func Skip(t *testing.T, why string) {
 	t.Skip(why)
 }
 
-// DatabaseOf returns the name of the database that a scratch is.
+// DatabaseOf returns the name of the database of a Scratch.
 func DatabaseOf(t *testing.T, s *Scratch) string {
 	t.Helper()
 	query := "SELECT DATABASE()"

@@ -12,8 +12,7 @@ import (
 	"github.com/ngrok/sqlmw"
 )
 
-// Spy notes the queries that pass another wrapper, in either direction of
-// keyfill.
+// Spy notes the queries that reach another driver wrapper, around keyfill or inside of it.
 type Spy struct {
 	mu      sync.Mutex
 	queries []string
@@ -52,7 +51,7 @@ var SpyWrappers = []struct {
 	{"sqlmw", WrapSqlmw},
 }
 
-// ConnectorDriver is a driver that opens one connector: these packages wrap
+// ConnectorDriver is a driver that opens one connector: the packages otelsql and sqlmw wrap
 // drivers.
 type ConnectorDriver struct{ Connector driver.Connector }
 
@@ -127,8 +126,8 @@ func (i *spyInterceptor) StmtQueryContext(ctx context.Context, stmt driver.StmtQ
 	return ctx, rows, err
 }
 
-// AsDriver is a connector that says that its driver is another: with it a spy
-// below keyfill stays unseen.
+// AsDriver is a connector that returns another driver as its own, so that keyfill does not
+// notice a spy between itself and that driver.
 type AsDriver struct {
 	driver.Connector
 	As driver.Driver

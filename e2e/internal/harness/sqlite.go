@@ -12,31 +12,31 @@ import (
 // SQLiteDatabase is a way to keep and to lock a database of SQLite.
 type SQLiteDatabase struct {
 	Name   string
-	Path   string // of the DSN; "" is a file of the test's own
+	Path   string // the path in the DSN; empty means a file of the test's own
 	Params []string
 	Conns  int // how many connections the tests use
 }
 
-// Patience has a connection of SQLite wait for locks.
+// Patience makes a connection of SQLite wait for locks.
 const Patience = "_pragma=busy_timeout(30000)"
 
 // WalFile is a file with a write-ahead log, as most applications have it.
 var WalFile = SQLiteDatabase{"wal", "", []string{Patience, "_pragma=journal_mode(WAL)", "_pragma=synchronous(OFF)"}, 4}
 
-// OneConn is the database with a pool of one connection.
+// OneConn returns the database with a pool of one connection.
 func (d SQLiteDatabase) OneConn() SQLiteDatabase {
 	d.Name, d.Conns = d.Name+", one connection", 1
 	return d
 }
 
-// Immediate is the database whose transactions lock it when they begin.
+// Immediate returns the database whose transactions lock it when they begin.
 func (d SQLiteDatabase) Immediate() SQLiteDatabase {
 	d.Name, d.Params = d.Name+", immediate", append(slices.Clone(d.Params), "_txlock=immediate")
 	return d
 }
 
-// Scratch makes an empty database. Its raw side stays open, so that one in a shared cache
-// exists until the end of the test.
+// Scratch makes an empty database. Its raw side stays open, so that a database in a shared
+// cache exists until the end of the test.
 func (d SQLiteDatabase) Scratch(t *testing.T) *Scratch {
 	t.Helper()
 	dsn := d.Path

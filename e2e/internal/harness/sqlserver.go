@@ -13,7 +13,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// RefusingDSN names a port on which no process listens.
+// RefusingDSN returns the DSN of a port on which no process listens.
 func RefusingDSN(t *testing.T, driver string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -24,7 +24,7 @@ func RefusingDSN(t *testing.T, driver string) string {
 	return ServerDSN(driver, l.Addr())
 }
 
-// ServerDSN names a server for go-mssqldb or go-ora.
+// ServerDSN returns the DSN of a server for go-mssqldb or go-ora.
 func ServerDSN(driver string, address net.Addr) string {
 	if driver == "oracle" {
 		return fmt.Sprintf("oracle://user:word@%s/service", address)
@@ -32,13 +32,14 @@ func ServerDSN(driver string, address net.Addr) string {
 	return fmt.Sprintf("sqlserver://user:word@%s?encrypt=disable&dial+timeout=5", address)
 }
 
-// SQLServer opens the real driver on a server that speaks its protocol.
+// SQLServer opens a database with the real driver, on a fake server that speaks its
+// protocol.
 func SQLServer(t *testing.T, cfg *policy.Config) (*sql.DB, *faketds.Server) {
 	t.Helper()
 	return SQLServerWith(t, keyfill.Options{Policy: cfg})
 }
 
-// SQLServerWith is sqlserver with options besides the policy.
+// SQLServerWith does what SQLServer does, with options besides the policy.
 func SQLServerWith(t *testing.T, o keyfill.Options) (*sql.DB, *faketds.Server) {
 	t.Helper()
 	s := faketds.NewServer(t)
@@ -47,7 +48,7 @@ func SQLServerWith(t *testing.T, o keyfill.Options) (*sql.DB, *faketds.Server) {
 }
 
 // StoredBytes returns the 16 bytes that SQL Server stores for the text of a
-// uniqueidentifier, as go-mssqldb knows them.
+// uniqueidentifier, by go-mssqldb.
 func StoredBytes(t *testing.T, text string) []byte {
 	t.Helper()
 	var u mssql.UniqueIdentifier

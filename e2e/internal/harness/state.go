@@ -17,10 +17,10 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// ErrExhausted is what a source answers that has no keys left.
+// ErrExhausted is returned by a source that has no keys left.
 var ErrExhausted = keysource.ErrExhausted
 
-// ErrorsAre is errors.Is.
+// ErrorsAre is the function errors.Is.
 func ErrorsAre(err, target error) bool { return errors.Is(err, target) }
 
 // Orders is the sequence of most tests, whose row starts at 1.
@@ -52,17 +52,17 @@ func OpenOrders(t *testing.T, s *Scratch) *store.Store {
 	return st
 }
 
-// Run is n integers that were reserved.
+// Run is a range of N integers that were reserved.
 type Run struct{ First, N int64 }
 
-// Runs collects what was reserved.
+// Runs collects the ranges that were reserved.
 type Runs struct {
 	Mu      sync.Mutex
 	All     []Run
 	Servers map[string]bool
 }
 
-// Add notes what was reserved.
+// Add notes a range that was reserved.
 func (r *Runs) Add(got keysource.Reservation, n int64) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
@@ -113,7 +113,7 @@ func OnConn(t *testing.T, s *Scratch, f func(ctx context.Context, c *sql.Conn, r
 	}
 }
 
-// SqlOn executes on a driver's connection.
+// SqlOn executes a statement on a driver's connection.
 func SqlOn(t *testing.T, c driver.Conn, query string) {
 	t.Helper()
 	stmt, err := c.Prepare(query)

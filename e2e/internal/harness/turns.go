@@ -8,9 +8,9 @@ import (
 	"github.com/keyfill/keyfill/internal/testturn"
 )
 
-// ByTurns returns some of the engines of a test that goes by turns: one that is in
-// process, and one of a server, chosen by its dialect first and then by its driver and
-// the server's version. Otherwise it returns all: see package testturn.
+// ByTurns returns the engines of a test that have their turn: one that is in process, and
+// one with a server, chosen by its dialect first and then by its driver and the server's
+// version. If tests do not go by turns (see package testturn), it returns all.
 func ByTurns(t *testing.T, engines []Engine) []Engine {
 	t.Helper()
 	engines = InVersions(engines)
@@ -47,7 +47,7 @@ func ByTurns(t *testing.T, engines []Engine) []Engine {
 	return chosen
 }
 
-// InVersions adds to each engine on PostgreSQL the same one on version 18, if that is
+// InVersions adds to each engine on PostgreSQL the same engine on version 18, if that is
 // installed.
 func InVersions(engines []Engine) (all []Engine) {
 	for _, e := range engines {
@@ -60,14 +60,14 @@ func InVersions(engines []Engine) (all []Engine) {
 	return all
 }
 
-// suffix18 ends the names of engines on PostgreSQL 18.
+// suffix18 is appended to the names of engines on PostgreSQL 18.
 const suffix18 = "-18"
 
 // Is reports whether e is the other engine, on whatever version of its server.
 func (e Engine) Is(other Engine) bool { return strings.TrimSuffix(e.Name, suffix18) == other.Name }
 
-// Without18 returns engines that have no turn on PostgreSQL 18. It is for tests of
-// INSERT … SELECT without a function of the server that makes UUIDs: that version has one.
+// Without18 returns engines that do not run on PostgreSQL 18. It is for tests of INSERT …
+// SELECT without a function of the server that makes UUIDs: that version has one.
 func Without18(engines []Engine) []Engine {
 	engines = slices.Clone(engines)
 	for i := range engines {
