@@ -1,10 +1,10 @@
-// Command judge gives the statements of a corpus to keyfill and its answers to parsers
-// that know nothing of keyfill, and prints what they say: per dialect and kind how many
-// were filled, kept, passed and refused, for which reasons, and which answers are wrong.
-// It puts unknown words into the clauses of the INSERTs that are filled: an INSERT that
-// is still filled, and that the parser does not take, is wrong. So is a text that is
-// taken for harmless although it calls an unknown function, or has an unknown statement.
-// It exits with 1 when an answer is wrong or a bar is missed.
+// Command judge gives the statements of a corpus to keyfill and its answers to parsers that
+// know nothing of keyfill, and prints what they say: per dialect and kind how many were
+// filled, kept, passed and refused, for which reasons, and which answers are wrong. It puts
+// unknown words into the clauses of the INSERTs that are filled: an INSERT that is still
+// filled, and that the parser does not accept, is wrong. So is a text that keyfill treats
+// as harmless although it calls an unknown function, or has an unknown statement. It exits
+// with 1 when an answer is wrong or a bar is missed.
 //
 //	go run . -corpus folder
 package main
@@ -31,7 +31,7 @@ type options struct {
 	integers                            bool
 	speed                               bool
 	bars                                report.Bars
-	refused                             map[string]float64 // by source: of applications' INSERTs, in percent, at most
+	refused                             map[string]float64 // the highest allowed share of refused INSERTs of applications, in percent, by source
 }
 
 func main() {
@@ -113,7 +113,7 @@ func run(w io.Writer, o *options) (bool, error) {
 	return passed && (o.speed || judged || len(reports) > 0), nil
 }
 
-// quietness judges what is said of the statements that change nothing.
+// quietness judges keyfill's answers about statements that should change nothing.
 func quietness(w io.Writer, o *options, dialectName string, statements []corpus.Statement) (*quiet.Report, error) {
 	r, err := quiet.New(dialectName)
 	if err != nil {
@@ -207,8 +207,8 @@ func measure(w io.Writer, o *options, dialectName string, statements []corpus.St
 	return nil
 }
 
-// again is how often texts above the bar are measured once more: what else runs on
-// the machine may have slowed all of a text's batches.
+// again is how often texts above the bar are measured once more: other programs on the
+// machine may have slowed all of a text's batches.
 const again = 5
 
 // timed measures the statements that are not passed.
@@ -270,7 +270,8 @@ func judge(w io.Writer, o *options, dialectName string, statements []corpus.Stat
 	return r, nil
 }
 
-// closing closes a court; its error is the caller's when there is no other.
+// closing closes a court, which judges answers. It sets *err to the error of that, if *err
+// is nil.
 func closing(c *trial.Court, err *error) {
 	if closeErr := c.Close(); *err == nil {
 		*err = closeErr

@@ -14,7 +14,8 @@ type reader struct {
 	multi bool // in Oracle's INSERT ALL, where INTO begins a branch
 }
 
-// Markers stand among the kids of an INSERT for what was taken out there.
+// These labels mark, among the children of an INSERT, the places of the column list and of
+// the rows, which were taken out.
 const (
 	columnsMarker = "\x00columns"
 	rowsMarker    = "\x00rows"
@@ -30,7 +31,7 @@ func (l *lexis) nodes(items []item) []*tree.Node {
 	return nodes
 }
 
-// node reads the next node, an INSERT as a whole.
+// node reads the next node. A whole INSERT is one node.
 func (r *reader) node() *tree.Node {
 	i := r.peek(0)
 	if i.is("INSERT") && !r.peek(-1).is("BULK") || i.is("REPLACE") && r.replace && !r.peek(-1).is("OR") {
@@ -63,7 +64,7 @@ func (r *reader) peek(n int) item {
 	return r.items[r.at+n]
 }
 
-// take moves items to the kids of n.
+// take moves count items to the children of n.
 func (r *reader) take(n *tree.Node, count int) {
 	for range count {
 		i := r.peek(0)
@@ -76,8 +77,8 @@ func (r *reader) take(n *tree.Node, count int) {
 	}
 }
 
-// tryInsert reads an INSERT from its verb to its last row; nil, and nothing
-// read, when it is none.
+// tryInsert reads an INSERT from its verb to its last row. If there is none, it returns nil
+// and reads nothing.
 func (r *reader) tryInsert() *tree.Node {
 	start := r.at
 	merge := r.peek(-1).is("THEN") && (r.peek(1).open == '(' || r.peek(1).is("VALUES", "DEFAULT"))
@@ -103,7 +104,7 @@ func (r *reader) tryInsert() *tree.Node {
 	return n
 }
 
-// tryBranch reads INTO of a multi-table INSERT.
+// tryBranch reads one branch of Oracle's multi-table INSERT, which begins with INTO.
 func (r *reader) tryBranch() *tree.Node {
 	start := r.at
 	n := &tree.Node{Label: "INSERT", Insert: &tree.Insert{}, Wrap: tree.Multi}
@@ -192,8 +193,8 @@ func column(part []item) (string, bool) {
 	return name, ok
 }
 
-// body reads the column list and the rows; false when there are neither rows
-// nor a query.
+// body reads the column list and the rows; it returns false if there are neither rows nor a
+// query.
 func (r *reader) body(n *tree.Node) bool {
 	in := n.Insert
 	r.list(n)
@@ -213,7 +214,7 @@ func (r *reader) body(n *tree.Node) bool {
 	case i.is("DEFAULT") && r.peek(1).is("VALUES"):
 		r.at += 2
 		in.Form = tree.Default
-		// Filled, it is VALUES (key).
+		// A fill makes VALUES (key) of it.
 		n.Kids = append(n.Kids, &tree.Node{Label: "VALUES"})
 		return true
 	case i.is("VALUES", "VALUE") && (r.peek(1).open == '(' || r.peek(1).is("ROW")):
@@ -298,11 +299,11 @@ func (r *reader) alias(in *tree.Insert) {
 			in.Alias = append(in.Alias, part[0].name())
 		}
 	}
-	// What is read stays; the list alone goes.
+	// The items that were read stay; only the list is removed.
 	r.items = append(append([]item{}, r.items[:r.at+2]...), r.items[r.at+3:]...)
 }
 
-// assignments reads what follows SET; false when it is no assignment.
+// assignments reads the assignments after SET; it returns false if there are none.
 func (r *reader) assignments(n *tree.Node) bool {
 	n.Insert.Form = tree.Set
 	var row []*tree.Node
@@ -350,7 +351,8 @@ func (r *reader) upserts() bool {
 	return r.peek(1).is("DUPLICATE") && next.is("KEY") || r.peek(1).is("CONFLICT") && (next.open == '(' || next.is("DO", "ON"))
 }
 
-// source reads a query up to the clause that is the INSERT's.
+// source reads a query up to the first clause that belongs to the INSERT, such as ON
+// CONFLICT.
 func (r *reader) source(n *tree.Node) {
 	from := r.at
 	for r.at < len(r.items) {

@@ -9,15 +9,15 @@ import (
 	"github.com/keyfill/keyfill/judge/tree"
 )
 
-// item is a token or what stands in brackets.
+// item is a token, or a group: brackets with all that is between them.
 type item struct {
 	token
 	open  byte // '(' or '[' of a group, else 0
 	group []item
 }
 
-// items makes groups of what stands in brackets, and takes comments out. It
-// fails where brackets do not match.
+// items makes groups of brackets and what is between them, and removes comments. It returns
+// an error if brackets do not match.
 func (l *lexis) items(tokens []token) (items []item, comments []string, err error) {
 	type level struct {
 		open  token

@@ -2,7 +2,7 @@ package checker
 
 import "fmt"
 
-// lexis is what the tokens of a dialect look like.
+// lexis describes the tokens of a dialect.
 type lexis struct {
 	comments commentLexis
 
@@ -13,7 +13,7 @@ type lexis struct {
 	doubledBrackets  bool   // ]] in a name is a bracket
 	squareGroups     bool   // ARRAY[1, 2]
 	wordStart        string // characters besides letters that begin a word
-	wordPart         string // and that go on with it, besides digits
+	wordPart         string // characters that continue a word, besides letters and digits
 	question, dollar bool   // placeholders: ?, $1
 	numberedQuestion bool   // ?1
 	colon, at        bool   // :name, @name

@@ -47,7 +47,7 @@ func Numbered(dialect string, n tree.Numbered, q *Query) error {
 		if len(names) <= len(n.In.Columns) {
 			return fmt.Errorf("the caller's query has something more in it")
 		}
-		names = names[:len(n.In.Columns)] // the others are the expressions that it is ordered by
+		names = names[:len(n.In.Columns)] // the others are the expressions by which the query is ordered
 	}
 	from := -1
 	for i, m := range nodes {

@@ -6,8 +6,8 @@ import (
 	"github.com/keyfill/keyfill/judge/tree"
 )
 
-// Read reads a text. It fails where a string, a name, a comment or a bracket
-// does not end; what it does not understand otherwise is tokens.
+// Read reads a text. It returns an error if a string, a name, a comment or a bracket does
+// not end. Anything else that it does not understand is read as tokens.
 func Read(dialect, query string) (*tree.Text, error) {
 	l, items, comments, err := itemsOf(dialect, query)
 	if err != nil {
@@ -57,7 +57,7 @@ func Split(dialect, query string) ([]string, error) {
 	return parts, nil
 }
 
-// statements cuts items at semicolons, the empty ones left out. After the head of a
+// statements cuts items at semicolons, and leaves out empty statements. After the head of a
 // routine or a block everything is its body.
 func (l *lexis) statements(items []item) [][]item {
 	var statements [][]item
@@ -80,9 +80,9 @@ func (l *lexis) statements(items []item) [][]item {
 	return statements
 }
 
-// bodyLength returns how many items the routine has that items begin with, without the
-// semicolon after it. Of SQL Server's and Oracle's it is all: their bodies need no BEGIN,
-// or have another kind of end.
+// bodyLength returns how many items belong to the routine that items begin with, without
+// the semicolon after it. For SQL Server and Oracle it returns all items: bodies there need
+// no BEGIN, or end in another way.
 func (l *lexis) bodyLength(items []item) int {
 	if l.noSemicolons || l.strings.quote {
 		return len(items)
@@ -112,8 +112,7 @@ func (l *lexis) isBlock(items []item) bool {
 	return l.strings.quote && (items[0].is("DECLARE", "BEGIN") || items[0].isMark("<"))
 }
 
-// wrapOf returns what a statement makes of the INSERTs in it, by its first
-// words.
+// wrapOf returns the kind of a statement that contains INSERTs, by its first words.
 func wrapOf(items []item) tree.Wrap {
 	switch {
 	case items[0].is("EXPLAIN", "DESC", "DESCRIBE", "ANALYZE"):
@@ -132,7 +131,7 @@ func noun(items []item) string {
 	if !items[0].is("CREATE", "ALTER") {
 		return ""
 	}
-	const head = 16 // items in which the noun has to stand
+	const head = 16 // the noun has to be among the first items
 	for at, i := range items[:min(head, len(items))] {
 		switch {
 		case i.is("TABLE", "INDEX", "USER", "DATABASE", "SCHEMA", "SEQUENCE"):
@@ -182,8 +181,8 @@ func (l *lexis) load(items []item) tree.Load {
 	return ""
 }
 
-// statement reads one statement; where nothing has to stand between statements,
-// INSERTs and what stands around them are several.
+// statement reads one statement. If a dialect needs nothing between statements, an INSERT
+// and the text around it are several statements.
 func (l *lexis) statement(items []item) []*tree.Node {
 	wrap := wrapOf(items)
 	if l.isBlock(items) {
@@ -202,7 +201,7 @@ func (l *lexis) statement(items []item) []*tree.Node {
 		with := strings.EqualFold(nodes[from].Label, "WITH")
 		if at > from && !with {
 			if !l.noSemicolons {
-				break // stands in another statement
+				break // it belongs to another statement
 			}
 			wrap := blockOf(nodes[from:at])
 			if wrap != "" {
@@ -245,8 +244,7 @@ func blockOf(nodes []*tree.Node) tree.Wrap {
 	return ""
 }
 
-// hoisted makes a statement of nodes, the INSERT among them being the
-// statement's own.
+// hoisted makes one statement of nodes. The INSERT among them becomes the statement's own.
 func hoisted(nodes []*tree.Node, at int) *tree.Node {
 	s := &tree.Node{Label: "statement", Insert: nodes[at].Insert}
 	if s.Insert.Form == tree.Query && at > 0 {

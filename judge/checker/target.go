@@ -6,8 +6,8 @@ import (
 	"github.com/keyfill/keyfill/judge/tree"
 )
 
-// rowsets are functions and words that stand where a table's name does, in SQL
-// Server and Oracle.
+// rowsets are functions and words of SQL Server and Oracle that may replace the name of a
+// table.
 var rowsets = []string{"OPENQUERY", "OPENROWSET", "OPENDATASOURCE", "OPENXML", "TABLE", "THE"}
 
 // reserved are words that cannot be a table's name or its alias.
@@ -16,8 +16,8 @@ var reserved = []string{
 	"PARTITION", "SUBPARTITION", "ON", "RETURNING", "FROM", "INTO", "OR", "BULK",
 }
 
-// target reads the table and the words that may follow its name; false where no
-// table stands.
+// target reads the table and the words that may follow its name; it returns false if there
+// is no table.
 func (r *reader) target(n *tree.Node) bool {
 	i := r.peek(0)
 	switch {
@@ -45,8 +45,8 @@ func (r *reader) target(n *tree.Node) bool {
 	return true
 }
 
-// name reads a name of several parts, some of which SQL Server lets one leave
-// out, and a database link.
+// name reads a name of several parts, some of which may be left out on SQL Server, and a
+// database link.
 func (r *reader) name(n *tree.Node) bool {
 	for r.peek(0).isMark(".") {
 		r.take(n, 1)
@@ -63,13 +63,13 @@ func (r *reader) name(n *tree.Node) bool {
 			r.take(n, 1)
 		}
 	}
-	// A temporary table of SQL Server's is no table that a glob matches.
+	// A pattern of a policy matches no temporary table of SQL Server.
 	n.Insert.NoTable = r.sessionTables && strings.HasPrefix(last.name(), "#")
 	return true
 }
 
-// mergesOwn reports whether the MERGE around here is into a table of the session's own
-// or a variable.
+// mergesOwn reports whether the MERGE around this INSERT is into a temporary table or a
+// variable.
 func (r *reader) mergesOwn() bool {
 	at := r.at - 1
 	for at >= 0 && !r.items[at].is("MERGE") {

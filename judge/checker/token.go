@@ -62,8 +62,8 @@ func (l *lexis) tokens(query string) ([]token, error) {
 	return x.tokens, nil
 }
 
-// next returns the token at a place: its kind and where it ends, -1 when it
-// does not.
+// next returns the kind of the token at an offset, and where it ends; -1 if it does not
+// end.
 func (x *lexer) next(at int) (kind, int) {
 	rest := x.q[at:]
 	if k, n := x.comment(rest); n != 0 {
@@ -89,8 +89,7 @@ func (x *lexer) next(at int) (kind, int) {
 	return mark, at + 1
 }
 
-// afterName reports whether a name ended just before, so that a point is one
-// between names.
+// afterName reports whether a name ended just before, so that a point separates two names.
 func (x *lexer) afterName() bool {
 	if len(x.tokens) == 0 {
 		return false
@@ -141,8 +140,8 @@ func (x *lexer) comment(s string) (kind, int) {
 	return k, -1
 }
 
-// str returns the length of the string at the start of s with its prefix: 0
-// for none, -1 for one that does not end.
+// str returns the length of the string at the start of s, with its prefix: 0 if there is no
+// string, -1 if it does not end.
 func (x *lexer) str(s string) int {
 	c := s[0] | 0x20
 	switch {
@@ -179,8 +178,7 @@ func escapeString(s string) int {
 	return end
 }
 
-// closing returns where the quote that ends s stands, plus one; -1 when it does
-// not end.
+// closing returns the offset after the quote that ends s; -1 if s does not end.
 func closing(s string, from int, quote byte, doubled, backslashes bool) int {
 	for i := from; i < len(s); i++ {
 		switch {

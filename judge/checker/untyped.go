@@ -8,14 +8,14 @@ import "slices"
 
 // Query is the caller's query of an INSERT … SELECT.
 type Query struct {
-	// Text is the caller's text as the query in it may stand in a common table
-	// expression: placeholders that are a value of the select list are NULL
-	// (PostgreSQL), and ORDER BY has an OFFSET (Transact-SQL).
+	// Text is the caller's text, changed so that its query may be a common table
+	// expression: placeholders that are a value of the select list are NULL (PostgreSQL),
+	// and ORDER BY has an OFFSET (Transact-SQL).
 	Text string
-	// Lone are the values of the select list that are a literal, NULL or a
-	// placeholder alone, by their place from 0.
+	// Lone are the values of the select list that are only a literal, NULL or a
+	// placeholder, by their index.
 	Lone map[int]string
-	// Loose says that it is not known how many columns the query gives.
+	// Loose reports whether it is not known how many columns the query gives.
 	Loose bool
 }
 
@@ -66,15 +66,16 @@ func behindSelect(items []item) []item {
 		case items[i].open == '(' && len(items[i].group) > 0 && items[i].group[0].is("WITH"):
 			group := items[i].group
 			if at := slices.IndexFunc(group, func(i item) bool { return i.is("SELECT") }); at >= 0 {
-				return group[at+1:] // after its definitions, which stand in brackets
+				return group[at+1:] // after the definitions, which are in brackets
 			}
 		}
 	}
 	return nil
 }
 
-// list reads the select list and reports whether a star is in it. Of values
-// alone it notes the text, in edits by their start the NULL for a placeholder.
+// list reads the select list and reports whether a star is in it. For values that are only
+// a literal, NULL or a placeholder it notes the text, and in edits, by their offset, the
+// NULL that replaces a placeholder.
 func (q *Query) list(items []item, edits map[int]string) (star bool) {
 	end := len(items)
 	for i := range items {
@@ -101,8 +102,8 @@ func (q *Query) list(items []item, edits map[int]string) (star bool) {
 	return star
 }
 
-// alone returns the literal, NULL or placeholder that an item is, brackets
-// around it or not; false when it is none.
+// alone returns the literal, NULL or placeholder that an item consists of, with or without
+// brackets around it; false if the item is more than that.
 func alone(i item) (item, bool) {
 	for i.open == '(' && len(i.group) == 1 {
 		i = i.group[0]
@@ -110,7 +111,7 @@ func alone(i item) (item, bool) {
 	return i, i.open == 0 && (i.kind == text || i.kind == param || i.is("NULL"))
 }
 
-// aliased reports whether a value is one item, with an alias or without.
+// aliased reports whether a value is one item, with or without an alias.
 func aliased(value []item) bool {
 	switch len(value) {
 	case 1:

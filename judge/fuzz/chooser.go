@@ -20,5 +20,5 @@ func (c *chooser) pick(n int) int {
 // one returns one of the strings.
 func (c *chooser) one(of ...string) string { return of[c.pick(len(of))] }
 
-// rarely reports true in one of n cases.
+// rarely returns true in one of n cases.
 func (c *chooser) rarely(n int) bool { return c.pick(n) == n-1 }

@@ -60,7 +60,7 @@ func (w *writer) expression() {
 	}
 }
 
-// own writes what only one of the engines has.
+// own writes an expression that only one of the engines knows.
 func (w *writer) own() {
 	if w.d == SQLite {
 		w.put(w.one("x'00ff'", "`a`", "[a b]", "iif(1, 2, 3)", "0x1F", "1_000", "a COLLATE nocase", "b ISNULL"))
@@ -117,7 +117,7 @@ func (w *writer) text() string {
 	return w.one("'a'", "''", "'it''s'", "'a, b'", "'(?)'", "'-- x'", "'/*'", "'ä'", `'\'`, "'VALUES (1)'", "'$1'", "'00000000-0000-0000-0000-000000000000'")
 }
 
-// placeholder writes one of the style of the text, now and then of another.
+// placeholder writes a placeholder in the style of the text, now and then in another style.
 func (w *writer) placeholder() {
 	w.params++
 	style := w.style

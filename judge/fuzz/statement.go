@@ -17,7 +17,8 @@ const (
 // String returns the name in package dialect.
 func (d Dialect) String() string { return [...]string{"postgres", "sqlite"}[d] }
 
-// maxDepth bounds what is nested, since the parsers in C recurse.
+// maxDepth bounds how deep expressions and queries are nested, since the parsers in C
+// recurse.
 const maxDepth = 5
 
 // writer writes one text.
@@ -26,7 +27,7 @@ type writer struct {
 	strings.Builder
 	d      Dialect
 	depth  int
-	style  int // of the placeholders
+	style  int // the style of the placeholders
 	params int
 }
 
@@ -48,7 +49,7 @@ func Text(d Dialect, choices []byte) string {
 	return w.String()
 }
 
-// put writes tokens, with something between them that separates.
+// put writes tokens, with white space or a comment between them.
 func (w *writer) put(tokens ...string) {
 	for _, t := range tokens {
 		switch w.pick(12) {

@@ -1,5 +1,5 @@
-// Package parsers reads queries with what the engines themselves, or the
-// nearest to them that Go has, parse with, and gives them as trees to compare:
+// Package parsers reads queries with the parsers of the engines themselves, or the nearest
+// to them for Go, and returns trees to compare:
 //
 //	PostgreSQL      PostgreSQL's own parser (pg_query_go; needs a C compiler)
 //	MySQL, MariaDB  TiDB's parser
@@ -20,8 +20,8 @@ import (
 // a C compiler.
 var ErrNoCompiler = errors.New("parsers: PostgreSQL's parser is in C: install a C compiler and build with CGO_ENABLED=1")
 
-// recovered makes an error of a parser's panic r: it is not ours to cure, and a
-// judge has many texts to read.
+// recovered turns a parser's panic r into an error: this program cannot repair the parser,
+// and has many other texts to read.
 func recovered(r any, t **tree.Text, err *error) {
 	if r != nil {
 		*t, *err = nil, fmt.Errorf("parsers: panic: %v", r)

@@ -9,11 +9,11 @@ import (
 	"github.com/keyfill/keyfill/judge/tree"
 )
 
-// dumper turns the tree that a parser made, whatever its types, into one that
-// can be compared. It reads fields and changes none.
+// dumper converts the tree that a parser made, whatever its types, into a tree that can be
+// compared. It reads fields and changes none.
 type dumper struct {
-	// special reads the structs that mean something to a judge; nil for all
-	// others.
+	// special returns the nodes of structs that a judge must know, such as INSERTs; nil for
+	// all others.
 	special func(d *dumper, v reflect.Value) *tree.Node
 	wraps   map[string]tree.Wrap // by the names of types
 	// skipped are the fields that describe the text and not the statement, by name or by
@@ -21,7 +21,7 @@ type dumper struct {
 	skipped map[string]bool
 }
 
-// node dumps a value; nil for what is not there.
+// node dumps a value; it returns nil if there is no value.
 func (d *dumper) node(v reflect.Value) *tree.Node {
 	switch v.Kind() {
 	case reflect.Invalid:
@@ -53,7 +53,7 @@ func (d *dumper) node(v reflect.Value) *tree.Node {
 	panic(fmt.Sprintf("parsers: a tree has a %s in it", v.Kind()))
 }
 
-// fields dumps a struct: its type and each field that is set, but for those in
+// fields dumps a struct: its type and each field that is set, except for the fields in
 // without.
 func (d *dumper) fields(v reflect.Value, without ...string) *tree.Node {
 	t := v.Type()
@@ -99,8 +99,7 @@ func inner(v reflect.Value) reflect.Value {
 	return v
 }
 
-// field returns a field, followed to what it points to; the zero Value when it
-// is not set.
+// field returns a field, following pointers; the zero Value if the field is not set.
 func field(v reflect.Value, name string) reflect.Value {
 	if v = inner(v); v.Kind() != reflect.Struct {
 		return reflect.Value{}
@@ -108,7 +107,7 @@ func field(v reflect.Value, name string) reflect.Value {
 	return inner(v.FieldByName(name))
 }
 
-// text returns a field that is a string; "" when it is not set.
+// text returns a field that is a string, empty if it is not set.
 func text(v reflect.Value, name string) string {
 	if f := field(v, name); f.Kind() == reflect.String {
 		return f.String()

@@ -5,14 +5,14 @@ import (
 	"strconv"
 
 	"github.com/pingcap/tidb/pkg/parser"
-	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // the parser's values
+	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // the types of values that the parser needs
 
 	"github.com/keyfill/keyfill/judge/tree"
 )
 
-// MySQL reads a text with TiDB's parser. The error is the parser's: a syntax
-// error, or MySQL 8's or MariaDB's grammar that TiDB has not. A panic of the
-// parser is an error.
+// MySQL reads a text with TiDB's parser. The error is the parser's: a syntax error, or a
+// part of the grammar of MySQL 8 or MariaDB that TiDB does not know. A panic of the parser
+// is an error.
 func MySQL(query string) (t *tree.Text, err error) {
 	defer func() { recovered(recover(), &t, &err) }()
 	statements, _, err := parser.New().ParseSQL(query)
@@ -28,8 +28,8 @@ func MySQL(query string) (t *tree.Text, err error) {
 }
 
 var mysqlSkipped = map[string]bool{
-	// IsInBraces differs for a query that is now a common table expression; the checker
-	// sees brackets.
+	// IsInBraces differs for a query that became a common table expression; the checker
+	// compares brackets.
 	"node": true, "projectionOffset": true, "SelectField.Offset": true, "IsInBraces": true,
 	"ParamMarkerExpr.Offset": true, "ParamMarkerExpr.Order": true,
 }
@@ -37,7 +37,7 @@ var mysqlSkipped = map[string]bool{
 var mysqlWraps = map[string]tree.Wrap{
 	"ExplainStmt": tree.Explain, "TraceStmt": tree.Explain,
 	"ProcedureInfo": tree.Body, "CreateViewStmt": tree.Body,
-	// TiDB's own: they name statements and run none.
+	// These are TiDB's own statements. They contain other statements and do not run them.
 	"CreateBindingStmt": tree.Body, "DropBindingStmt": tree.Body, "SetBindingStmt": tree.Body,
 }
 
@@ -48,7 +48,7 @@ const (
 	kindString = 5
 )
 
-// mysqlNode reads the nodes that mean something to a judge.
+// mysqlNode returns the nodes that a judge must know, such as INSERTs.
 func mysqlNode(d *dumper, v reflect.Value) *tree.Node {
 	switch v.Type().Name() {
 	case "InsertStmt":

@@ -41,7 +41,7 @@ var postgresWraps = map[string]tree.Wrap{
 	"RuleStmt": tree.Body, "CreateFunctionStmt": tree.Body, "ViewStmt": tree.Body,
 }
 
-// postgresNode reads the nodes that mean something to a judge.
+// postgresNode returns the nodes that a judge must know, such as INSERTs.
 func postgresNode(d *dumper, v reflect.Value) *tree.Node {
 	switch name := v.Type().Name(); {
 	case name == "Node" || strings.HasPrefix(name, "Node_"):

@@ -26,9 +26,9 @@ func OpenSQLite() (*SQLite, error) {
 // Close closes the database.
 func (s *SQLite) Close() error { return s.db.Close() }
 
-// syntaxErrors are in SQLite's messages for what its grammar does not take:
-// src/tokenize.c, and what src/parse.y calls while it reads. Every other error, of
-// which "no such table" is the most frequent, comes from what the text means.
+// syntaxErrors are parts of SQLite's messages about text that its grammar does not accept:
+// src/tokenize.c, and what src/parse.y calls while it reads. Every other error, of which
+// "no such table" is the most frequent, comes from the meaning of the text.
 var syntaxErrors = []string{
 	": syntax error", "incomplete input", "unrecognized token", "parser stack overflow",
 	"a JOIN clause is required before", "unknown join type", "clause should come after", "duplicate WITH table name",
@@ -36,22 +36,22 @@ var syntaxErrors = []string{
 	"ORDER BY may not be used with non-aggregate", "too many terms in compound SELECT",
 }
 
-// isSyntax reports whether the error is one of those.
+// isSyntax reports whether an error has one of syntaxErrors in it.
 func isSyntax(err error) bool {
 	return err != nil && slices.ContainsFunc(syntaxErrors, func(s string) bool { return strings.Contains(err.Error(), s) })
 }
 
-// stop is no token of SQLite's.
+// stop is a text that cannot be a token of SQLite.
 const stop = "\n@"
 
-// Accepts returns SQLite's error when one of the statements is not of its grammar. Each
-// string holds one statement without a semicolon at its end: SQLite prepares the first of
-// a text and leaves the others.
+// Accepts returns SQLite's error if its grammar does not accept one of the statements. Each
+// string holds one statement without a semicolon at its end: SQLite prepares only the first
+// statement of a text.
 //
-// Some errors come before the text was read to its end, as of two definitions of one name
-// in WITH; then it is not known whether the rest is of the grammar, and Accepts returns
-// an [EarlyError]. An engine that has read the whole text would have reached an invalid
-// token after it.
+// Some errors come before the text was read to its end, such as an error about two
+// definitions of one name in WITH. Then it is not known whether the grammar accepts the
+// rest, and Accepts returns an [EarlyError]. An engine that has read the whole text would
+// have reached an invalid token after it.
 func (s *SQLite) Accepts(statements []string) error {
 	for _, query := range statements {
 		if strings.IndexByte(query, 0) >= 0 {

@@ -10,9 +10,9 @@ import (
 	"github.com/keyfill/keyfill/judge/tree"
 )
 
-// SQLServer reads a text with teesql, a parser after Microsoft's ScriptDom. The
-// error is the parser's: a syntax error, or what teesql has not. A panic of
-// teesql is an error.
+// SQLServer reads a text with teesql, a parser after Microsoft's ScriptDom. The error is
+// the parser's: a syntax error, or a part of the grammar that teesql does not know. A panic
+// of teesql is an error.
 func SQLServer(query string) (t *tree.Text, err error) {
 	defer func() { recovered(recover(), &t, &err) }()
 	script, err := parser.Parse(context.Background(), strings.NewReader(query))
@@ -37,7 +37,7 @@ var sqlserverWraps = map[string]tree.Wrap{
 	"IfStatement": tree.Block, "WhileStatement": tree.Block, "TryCatchStatement": tree.Block,
 }
 
-// sqlserverNode reads the nodes that mean something to a judge.
+// sqlserverNode returns the nodes that a judge must know, such as INSERTs.
 func sqlserverNode(d *dumper, v reflect.Value) *tree.Node {
 	switch name := v.Type().Name(); name {
 	case "InsertStatement":
@@ -91,8 +91,8 @@ func sqlserverNode(d *dumper, v reflect.Value) *tree.Node {
 	return nil
 }
 
-// sqlserverNoTable reports whether the target of an INSERT is a variable, a function
-// or a table of the session's own, #name, to which no pattern of a policy applies.
+// sqlserverNoTable reports whether the target of an INSERT is a variable, a function or a
+// temporary table (#name), to which no pattern of a policy applies.
 func sqlserverNoTable(target reflect.Value) bool {
 	if !target.IsValid() {
 		return false

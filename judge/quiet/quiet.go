@@ -1,5 +1,5 @@
-// Package quiet holds keyfill's answers about harmless texts to a law: with anything
-// unknown in it, no text leaves a session's state unchanged.
+// Package quiet checks keyfill's answers about harmless texts against a law: if anything in
+// a text is unknown, keyfill must not say that the text leaves a session's state unchanged.
 package quiet
 
 import (
@@ -43,7 +43,7 @@ func (r *Report) Add(id, text string) {
 	for _, answer := range []struct {
 		what       string
 		leaves     func(*dialect.Dialect, string) bool
-		calls      bool // what functions change counts
+		calls      bool // changes by functions matter too
 		statements bool
 	}{
 		{"tables", effects.LeavesTables, d.Numbering.Writing, true},

@@ -8,17 +8,16 @@ import (
 	"github.com/keyfill/keyfill/judge/trial"
 )
 
-// Bars are what share of the texts, in percent, has to be filled. 0 asks for
-// nothing.
+// Bars are the shares of the texts, in percent, that have to be filled. Zero means no bar.
 type Bars struct {
-	Values  float64 // one INSERT that says its columns and holds its rows
-	Several float64 // several statements, whose INSERTs are such
-	Query   float64 // one INSERT … SELECT that says its columns
+	Values  float64 // texts of one INSERT with a column list and VALUES
+	Several float64 // texts of several statements with such INSERTs
+	Query   float64 // texts of one INSERT … SELECT with a column list
 }
 
-// Passed writes how the report stands to the bars, and reports whether it passes
-// them all: none wrong, none missed, and the shares. It needs a report by the
-// judge's own kinds.
+// Passed compares the report with the bars, writes the result, and reports whether all are
+// passed: no answer is wrong, none is missed, and the shares are reached. It needs a report
+// by the judge's own kinds.
 func (r *Report) Passed(w io.Writer, b Bars) bool {
 	p := &printer{w: w}
 	passed := true

@@ -12,16 +12,17 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Refusals counts the INSERTs of applications that are refused with one source of keys.
-// What no parser takes is counted apart: a program builds the rest of it when it runs.
-// So is an INSERT without a column list, for which a driver asks its connection.
+// Refusals counts the INSERTs of applications that are refused with one source of keys. A
+// text that no parser accepts is counted separately, since a program completes it when it
+// runs. So is an INSERT without a column list, whose columns a driver reads on its
+// connection.
 type Refusals struct {
 	Source string
 	Wrong  int // answers that are wrong
 
 	words     trial.Words
 	inserts   int
-	families  map[string][]string // the refused, by kind and reason
+	families  map[string][]string // the refused texts, by kind and reason
 	fragments int
 	apart     []string // the fragments that are refused
 	unlisted  int
@@ -88,8 +89,8 @@ func (r *Refusals) refused() (n int) {
 	return n
 }
 
-// Print writes the counts, and each family with its first texts. A most of 0 asks for
-// nothing; it reports whether the share of the refused is not above it.
+// Print writes the counts, and each family with its first texts. It reports whether the
+// share of refused INSERTs is at most most; 0 means that there is no limit.
 func (r *Refusals) Print(w io.Writer, title string, examples int, most float64) bool {
 	p := &printer{w: w}
 	passed := most == 0 || r.Share() <= most

@@ -24,12 +24,12 @@ type Report struct {
 	rows    map[row]*count
 	wrong   []finding
 	missed  []finding
-	apart   []finding // missed, if the text is the engine's SQL
+	apart   []finding // texts that are missed only if they are SQL to the engine
 	slowest finding
 	took    time.Duration
 }
 
-// row is what is counted apart.
+// row identifies texts that are counted together.
 type row struct {
 	judge trial.Judge
 	kind  string
@@ -38,7 +38,7 @@ type row struct {
 // count is a line of the table.
 type count struct {
 	texts, fill, keep, pass, refuse, wrong, missed int
-	held, heldFilled                               int // of texts and fill, what is held to bars
+	held, heldFilled                               int // the parts of texts and fill to which bars apply
 	reasons                                        map[trial.Reason]int
 }
 
@@ -119,7 +119,7 @@ func (r *Report) AddWords(id string, w trial.Words) {
 	}
 }
 
-// judgeNames are how the judges are called in the tables.
+// judgeNames are the names of the judges in the tables.
 var judgeNames = map[trial.Judge]string{
 	trial.Parser:  "judged by the parser",
 	trial.Checker: "judged by the checker alone, held to no bar where there is a parser",
@@ -174,7 +174,7 @@ func reasons(c *count) string {
 	return "  " + strings.Join(parts, ", ")
 }
 
-// printer writes lines; what cannot be written is the terminal's business.
+// printer writes lines. It ignores errors of writing.
 type printer struct{ w io.Writer }
 
 func (p *printer) line(format string, args ...any) { _, _ = fmt.Fprintf(p.w, format+"\n", args...) }
@@ -193,7 +193,8 @@ func (p *printer) findings(what string, all []finding, examples int) {
 	}
 }
 
-// filled adds up kinds, of the texts that are held to bars.
+// filled returns how many texts of some kinds were filled, and how many there are. It
+// counts only texts to which bars apply.
 func (r *Report) filled(kinds ...string) (filled, all int) {
 	for at, c := range r.rows {
 		if slices.Contains(kinds, at.kind) {

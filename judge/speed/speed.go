@@ -1,5 +1,5 @@
-// Package speed measures how long keyfill takes to compile a text that it has
-// not seen before, and holds that to a bar over the size of the text.
+// Package speed measures how long keyfill takes to compile a text that it has not seen
+// before, and compares the time with a bar that depends on the size of the text.
 package speed
 
 import (
@@ -68,8 +68,8 @@ const (
 	longest   = 20 * time.Millisecond // for all batches of one text
 )
 
-// Measure compiles a text and says how long it takes at best, which is what it
-// takes when nothing else runs. It reports false for a text that is passed.
+// Measure compiles a text and returns how long it takes at best, that is, when nothing else
+// runs. It returns false for a text that is passed.
 func (s *Stopwatch) Measure(id, query string) (Sample, bool) {
 	lookup := func(_, _ string) *plans.Target { return s.target }
 	if compile.Query(s.dialect, lookup, query).Action == plans.Pass {
@@ -96,8 +96,8 @@ func (s *Stopwatch) Measure(id, query string) (Sample, bool) {
 // sizes are the upper ends of the classes that are printed, in bytes.
 var sizes = []int{50, 100, 200, 500, 1000, 10000, 1 << 62}
 
-// Print writes for each class of sizes what its texts take, the line through all
-// of them, and the examples that are the farthest above the bar.
+// Print writes for each class of sizes the times of its texts, the line through all of
+// them, and the examples that are the farthest above the bar.
 func Print(w io.Writer, title string, samples []Sample, examples int) error {
 	var err error
 	line := func(format string, args ...any) {

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// Rule is what a fill has to be.
+// Rule says which keys a fill has to add.
 type Rule struct {
 	Column  string // the key column, in lower case
 	Literal bool   // keys are literals, not placeholders
 }
 
-// Filling is what a fill was found to be.
+// Filling describes a fill that was compared with the original text.
 type Filling struct {
 	Inserts  int        // INSERTs with a key
-	Unfilled []Found    // the others
+	Unfilled []Found    // INSERTs without a key
 	Queries  []Numbered // the INSERTs among them whose rows come from a query
 	Keys     []*Node    // the keys in the order of the text; none for queries
 	Listed   bool       // an INSERT with a key names the column itself: other rows may bring theirs
 }
 
-// Numbered is an INSERT whose rows come from a query, and what it became. A
-// judge that knows SQL looks at the numbers of its rows.
+// Numbered is an INSERT whose rows come from a query, before and after the fill. A judge
+// that knows SQL checks the numbers of its rows.
 type Numbered struct {
 	In, Out *Insert
 	At      int // index of the key among Out's columns
@@ -63,11 +63,11 @@ type comparison struct {
 	known   map[string]bool // the placeholders of the input
 	filling Filling
 
-	carriers []carrier // of the statement
+	carriers []carrier // the carriers of the statement
 
 	statement int      // its index
 	explained bool     // the INSERT does not run: its keys may be alike
-	labels    []string // what has to differ of the keys
+	labels    []string // the texts of the keys, which have to differ
 }
 
 // node compares two nodes whose INSERTs may have got keys.
@@ -176,7 +176,7 @@ func (c *comparison) rows(a, b *Insert, at int, wrap Wrap) error {
 	if a.Form == Default {
 		rows = [][]*Node{nil}
 		if len(b.Rows) == 1 && len(b.Rows[0]) == len(b.Columns) && areDefaults(without(b.Rows[0], at)) {
-			// Its columns have their defaults by name.
+			// The fill has written DEFAULT for its columns.
 			rows = [][]*Node{without(b.Rows[0], at)}
 		}
 	}
@@ -189,8 +189,8 @@ func (c *comparison) rows(a, b *Insert, at int, wrap Wrap) error {
 		}
 		at := at
 		if len(row) != len(b.Columns) {
-			// The engine refuses it with the key as it does without; the key
-			// must not make up for a value that is missing.
+			// The engine refuses such a row with or without the key. The key must not
+			// replace a missing value.
 			if at != len(b.Columns)-1 {
 				return fmt.Errorf("row %d: %d values for %d columns", i+1, len(row), len(b.Columns))
 			}
@@ -208,8 +208,8 @@ func (c *comparison) rows(a, b *Insert, at int, wrap Wrap) error {
 	return nil
 }
 
-// replaced compares the rows of an INSERT that names the key column: only what
-// is no key may differ.
+// replaced compares the rows of an INSERT that names the key column: only values that are
+// not keys, such as NULL, may be replaced.
 func (c *comparison) replaced(a, b *Insert, at int) error {
 	if !sameNodes(a.Columns, b.Columns) || a.Form != b.Form || len(a.Rows) != len(b.Rows) {
 		return fmt.Errorf("more than a key changed")
@@ -316,8 +316,8 @@ func areDefaults(values []*Node) bool {
 	return true
 }
 
-// tailed reports whether a value is a key that the engine counts up: a prefix and a number
-// that are new, and MySQL's number of the call.
+// tailed reports whether a value is a key that the engine counts up: a new prefix, a new
+// number, and MySQL's UUID_SHORT.
 func (c *comparison) tailed(value *Node, leaves []*Node) bool {
 	counts := false
 	value.Walk(func(n *Node) { counts = counts || strings.EqualFold(n.Label, "UUID_SHORT") })
@@ -332,8 +332,8 @@ func (c *comparison) tailed(value *Node, leaves []*Node) bool {
 	return true
 }
 
-// key takes a value as a key: one placeholder that is new, or one literal, if
-// need be in a cast; or a column that carries keys.
+// key notes a value as a key. It returns an error unless the value is one new placeholder
+// or one literal, perhaps in a cast, or a column that carries keys.
 func (c *comparison) key(value *Node) error {
 	if is, err := c.carried(value); is || err != nil {
 		return err
@@ -348,7 +348,7 @@ func (c *comparison) key(value *Node) error {
 	if c.tailed(value, leaves) {
 		c.filling.Keys = append(c.filling.Keys, leaves[0])
 		if !c.rule.Literal {
-			c.filling.Keys = append(c.filling.Keys, leaves[1]) // each has a slot
+			c.filling.Keys = append(c.filling.Keys, leaves[1]) // each of them is an argument
 		}
 		return nil
 	}
@@ -370,7 +370,7 @@ func (c *comparison) key(value *Node) error {
 	switch {
 	case c.explained || leaf.Label == "?":
 	case strings.Trim(leaf.Label, "0123456789") == "":
-		// Each table has integers of its own.
+		// Integers of two tables may be equal.
 		c.labels = append(c.labels, fmt.Sprintf("%s in INSERT %d of statement %d", leaf.Label, c.filling.Inserts, c.statement))
 	default:
 		c.labels = append(c.labels, leaf.Label)
@@ -409,7 +409,7 @@ func without(nodes []*Node, i int) []*Node {
 	return slices.Delete(slices.Clone(nodes), i, i+1)
 }
 
-// firstDifference says where two lists of nodes part.
+// firstDifference returns a text about the first difference between two lists of nodes.
 func firstDifference(a, b []*Node) string {
 	for i := range min(len(a), len(b)) {
 		if !Same(a[i], b[i]) {
@@ -419,7 +419,7 @@ func firstDifference(a, b []*Node) string {
 	return ""
 }
 
-// short cuts a label for a message.
+// short shortens a label for a message.
 func short(label string) string {
 	if len(label) > 40 {
 		label = label[:40] + "…"

@@ -1,13 +1,13 @@
 package tree
 
-// Kind is what a judge makes of a whole text, by which the report counts it.
+// Kind is a judge's class of a whole text, by which the report counts texts.
 type Kind string
 
 // The kinds of texts.
 const (
 	KindOther    Kind = "other"           // no INSERT in it
 	KindBody     Kind = "in a body"       // INSERTs only in bodies of routines, triggers, rules
-	KindNoTable  Kind = "no table"        // into a variable, a function, a subquery, #name
+	KindNoTable  Kind = "no table"        // the INSERT is into a variable, a function, a subquery, #name
 	KindValues   Kind = "values"          // one INSERT … (columns) VALUES, or of empty rows
 	KindSet      Kind = "set"             // one INSERT … SET
 	KindDefault  Kind = "default values"  // one INSERT … DEFAULT VALUES
@@ -17,7 +17,7 @@ const (
 	KindExec     Kind = "exec"            // one INSERT … EXEC
 	KindSeveral  Kind = "several"         // several statements, each INSERT with its columns and rows
 	KindMixed    Kind = "several, others" // several statements, an INSERT of another form
-	KindWrapped  Kind = "wrapped: "       // and the wrap
+	KindWrapped  Kind = "wrapped: "       // followed by the Wrap of the INSERT
 )
 
 // Kind returns the kind of the text.
@@ -64,16 +64,16 @@ func (t *Text) Kind() Kind {
 	return KindOther
 }
 
-// Rows reports whether the text holds the rows and says their columns.
+// Rows reports whether the text contains the rows and names their columns.
 func (k Kind) Rows() bool { return k == KindValues || k == KindSet || k == KindDefault }
 
-// Found is an INSERT and what it stands in.
+// Found is an INSERT, and the kind of statement that contains it.
 type Found struct {
 	*Insert
 	Wrap Wrap // empty for a statement of its own
 }
 
-// Inserts returns all INSERTs of the text, from outside in.
+// Inserts returns all INSERTs of the text, the outer ones first.
 func (t *Text) Inserts() []Found {
 	var found []Found
 	for _, s := range t.Statements {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// PostgreSQL stores several rows for the only row of VALUES where a value is a set. A
-// fill writes COALESCE around such a value, in which the engine takes none, or SELECT
+// If a value in VALUES is a set, PostgreSQL stores several rows for the one row. So a fill
+// writes COALESCE around such a value, in which the engine accepts no set, or SELECT
 // instead of VALUES.
 
 // guarded is the label of COALESCE.
@@ -28,7 +28,7 @@ func unguarded(a, b *Node) *Node {
 		return unguarded(a, inner)
 	}
 	if spelled(b) && !spelled(a) {
-		// From a judge that knows words and brackets alone.
+		// The node is from the checker, which knows only words and brackets.
 		n := *b
 		n.Kids = b.Kids[1].Kids
 		return unguarded(a, &n)
@@ -49,8 +49,8 @@ func spelled(n *Node) bool {
 	return len(n.Kids) == 2 && n.Kids[0] != nil && n.Kids[1] != nil && n.Kids[0].Label == "COALESCE" && len(n.Kids[1].Kids) > 0
 }
 
-// withoutGuards returns b as it would be without guards around the values of its
-// only row, which stand in a.
+// withoutGuards returns b without the guards (COALESCE) around the values of its only row,
+// which a has without them.
 func withoutGuards(a, b *Insert, column string) *Insert {
 	if a.Form != Values || b.Form != Values || len(a.Rows) != 1 || len(b.Rows) != 1 {
 		return b
@@ -124,9 +124,8 @@ func withoutCollation(value *Node) *Node {
 	return value
 }
 
-// set compares a row of VALUES with the query that it became: each of its values
-// stands in the query. For a judge that knows SQL the row is the query that selects
-// its values.
+// set compares a row of VALUES with the query that replaces it: each of its values has to
+// be in the query. For a judge that knows SQL the row is the query that selects its values.
 func (c *comparison) set(a, b *Insert, at int) error {
 	whole := &Node{Kids: append(slices.Clone(b.With), b.Source)}
 	selected := &Node{Label: "(", Kids: []*Node{{Label: "SELECT"}}}
@@ -144,10 +143,11 @@ func (c *comparison) set(a, b *Insert, at int) error {
 	return nil
 }
 
-// spelledValue is the label of a value from a judge that knows words and brackets alone.
+// spelledValue is the label of a value from the checker, which knows only words and
+// brackets.
 const spelledValue = "value"
 
-// holds reports whether the kids of n contain part, in a row.
+// holds reports whether the children of n contain part, one node after the other.
 func (n *Node) holds(part []*Node) bool {
 	for i := 0; i+len(part) <= len(n.Kids); i++ {
 		if sameNodes(n.Kids[i:i+len(part)], part) {

@@ -8,8 +8,9 @@ import (
 // A SELECT without FROM is a row: a fill writes the key as one more item of its list. Under
 // UNION ALL each SELECT gets one.
 
-// selected returns the keys that b has in its select lists and a has not. It reports false
-// where anything else differs but guards, or a SELECT with a key may give several rows.
+// selected returns the keys that b has in its select lists and a does not have. It returns
+// false if anything else differs except guards (see unguarded), or if a SELECT with a key
+// may give several rows.
 func selected(a, b *Node) (keys []*Node, ok bool) {
 	switch {
 	case Same(a, b), Same(a, unguarded(a, b)):
@@ -19,7 +20,7 @@ func selected(a, b *Node) (keys []*Node, ok bool) {
 	case slices.ContainsFunc(b.Kids, func(n *Node) bool { return isWord(n, "SELECT") }):
 		return selectedWords(a.Kids, b.Kids)
 	case len(b.Kids) == len(a.Kids)+1:
-		// A list of a judge that knows SQL.
+		// The list is from a judge that knows SQL.
 		keys = append(keys, b.Kids[len(a.Kids)])
 	case len(b.Kids) != len(a.Kids):
 		return nil, false
@@ -43,14 +44,15 @@ func isTail(item []*Node) bool {
 	return is
 }
 
-// selection is a piece of a query from a judge that knows words and brackets alone: the
-// nodes before a select list, and its items.
+// selection is a part of a query from the checker, which knows only words and brackets: the
+// nodes before a select list, and the items of the list.
 type selection struct {
 	front []*Node
 	items [][]*Node
 }
 
-// selectedWords is selected for words and brackets.
+// selectedWords does what selected does, for nodes of the checker, which are words and
+// brackets.
 func selectedWords(a, b []*Node) (keys []*Node, ok bool) {
 	before, after := selections(a), selections(b)
 	if len(before) != len(after) {
@@ -88,7 +90,7 @@ func selectedWords(a, b []*Node) (keys []*Node, ok bool) {
 	return keys, true
 }
 
-// selections cuts a query at its select lists. The last piece has no list.
+// selections cuts a query at its select lists. The last part has no list.
 func selections(nodes []*Node) (all []selection) {
 	s := selection{}
 	inside := false

@@ -32,14 +32,13 @@ func (t *Table) walk(visit func(*Node)) {
 	}
 }
 
-// carrier is a column of a table that carries keys.
+// carrier is a column of a table in VALUES that carries keys.
 type carrier struct {
 	alias, column string
 	used          bool
 }
 
-// table compares two tables, of which the second may have one column of keys
-// more.
+// table compares two tables, of which the second may have one more column, with keys.
 func (c *comparison) table(a, b *Table, wrap Wrap) error {
 	if sameTable(a, b) {
 		return nil
@@ -71,8 +70,8 @@ func (c *comparison) table(a, b *Table, wrap Wrap) error {
 	return nil
 }
 
-// carried reports whether a value is a column of a table that carries keys. The
-// error says that it is more than that.
+// carried reports whether a value is a column of a table that carries keys. It returns an
+// error if the value is an expression of such a column.
 func (c *comparison) carried(value *Node) (bool, error) {
 	var names []string
 	plain := true
@@ -88,7 +87,8 @@ func (c *comparison) carried(value *Node) (bool, error) {
 		switch {
 		case at < 0:
 		case !plain || !slices.Contains(names[:at], k.alias) || value.Label == "value" && len(names) > 2:
-			// Of the checker's tree it is known what else a value could hold.
+			// A value in the checker's tree may have two names: the table's and the
+			// column's.
 			return false, fmt.Errorf("an expression of a key stands in the key's place")
 		default:
 			k.used = true

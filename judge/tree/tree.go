@@ -1,8 +1,8 @@
-// Package tree is what the judges compare: statements as trees in which every
-// INSERT has the same form, whichever parser read it.
+// Package tree has the trees that judges compare: statements in which every INSERT has the
+// same form, whichever parser read it.
 //
-// [Compare] says whether one tree is another one plus exactly one key column,
-// and one key for each row. It knows no SQL and nothing of the rewriter.
+// [Compare] checks whether one tree is another one plus exactly one key column, and one key
+// for each row. It knows no SQL and nothing of the rewriter.
 package tree
 
 import "strings"
@@ -13,18 +13,18 @@ type Text struct {
 	// Comments are the comments in the order of the text, with their marks; nil
 	// from judges that throw them away.
 	Comments []string
-	// Load is how rows come into a table without an INSERT; empty if they do not, or from
-	// judges that do not look.
+	// Load is the way in which the text stores rows without an INSERT; empty if it stores
+	// none so, or from judges that do not look.
 	Load Load
 }
 
-// Load is a way of rows into a table without an INSERT.
+// Load is a way to store rows in a table without an INSERT.
 type Load string
 
-// The ways of rows into a table without an INSERT.
+// The ways to store rows in a table without an INSERT.
 const (
 	Bulk        Load = "bulk load"    // COPY, LOAD DATA, BULK INSERT, INSERT BULK
-	OutputInto  Load = "output into"  // of an UPDATE, a DELETE or a MERGE
+	OutputInto  Load = "output into"  // OUTPUT INTO of an UPDATE, a DELETE or a MERGE
 	PrepareText Load = "prepare text" // PREPARE of an INSERT in a string
 )
 
@@ -33,21 +33,21 @@ const (
 type Node struct {
 	Label string
 	Kids  []*Node
-	// Insert is set for an INSERT; Kids are then what is neither a column nor a
-	// value: target, modifiers, upsert clause and the like.
+	// Insert is set for an INSERT. Kids then has the parts that are neither columns nor
+	// values: target, modifiers, upsert clause and the like.
 	Insert *Insert
 	// Table is set for VALUES used as a table; Kids are then the rest.
 	Table *Table
 	// Wrap is the effect of the node on the INSERTs below it; empty for no effect.
 	Wrap Wrap
-	// Leaf says what a key could be sent as.
+	// Leaf says whether the node is a placeholder or a literal, as a key is.
 	Leaf Leaf
 	// Ordinal is the place of a placeholder among those in the text, from 1; 0
 	// where the judge does not count them.
 	Ordinal int
 }
 
-// Leaf is what a leaf could be as a key.
+// Leaf says whether a leaf is a placeholder, a literal, or neither.
 type Leaf uint8
 
 // The kinds of leaves.
@@ -57,10 +57,10 @@ const (
 	Literal          // the label is its value
 )
 
-// Wrap is a statement that holds others.
+// Wrap is a kind of statement that contains other statements.
 type Wrap string
 
-// The statements that hold others.
+// The kinds of statements that contain others.
 const (
 	Body    Wrap = "body" // of a routine, a trigger or a rule
 	Block   Wrap = "block"
@@ -85,19 +85,19 @@ const (
 // Insert is an INSERT in the one form that all judges give it.
 type Insert struct {
 	Form Form
-	// Listed is set where a column list stands in the text, if only an empty one.
+	// Listed is set if the text has a column list, even an empty one.
 	Listed  bool
 	Columns []*Node
 	Names   []string  // the columns' names in lower case, without qualifier
 	Rows    [][]*Node // nil for Query
 	Source  *Node     // for Query
-	// With holds the names in a WITH before the INSERT, for Query: a fill may add to it.
-	// Of other forms it is among the Kids.
+	// With holds the names in a WITH before the INSERT, if the form is Query: a fill may
+	// add to it. For other forms, WITH is among the Kids.
 	With []*Node
 	// Alias is the column list of MySQL's row alias; nil without one.
 	Alias []string
-	// NoTable is set where the target is no table: a variable, a function, a
-	// subquery; or a table that is the session's own by its name.
+	// NoTable is set if the target is no table (a variable, a function, a subquery), or is
+	// a temporary table by its name.
 	NoTable bool
 	// Exec is set where a procedure gives the rows.
 	Exec bool
@@ -140,8 +140,7 @@ func sameInsert(a, b *Insert) bool {
 	return true
 }
 
-// Walk calls visit for n and all below it, those inside INSERTs included, from
-// outside in.
+// Walk calls visit for n and all nodes below it, also inside INSERTs, the outer ones first.
 func (n *Node) Walk(visit func(*Node)) {
 	if n == nil {
 		return

@@ -4,7 +4,7 @@ package tree
 // writes the expressions of a query's ORDER BY into its select list, after the caller's
 // columns.
 
-// Widened reports whether b is a with something more in one of its lists.
+// Widened reports whether b equals a except for further elements in one of its lists.
 func Widened(a, b *Node) bool {
 	if a == nil || b == nil || a.Label != b.Label || a.Leaf != b.Leaf {
 		return false
@@ -26,7 +26,7 @@ func Widened(a, b *Node) bool {
 	return false
 }
 
-// any reports whether one of the nodes is as wanted.
+// any reports whether is returns true for one of the nodes.
 func (n *Node) any(is func(*Node) bool) (found bool) {
 	n.Walk(func(n *Node) { found = found || is(n) })
 	return found

@@ -11,21 +11,21 @@ import (
 	"github.com/keyfill/keyfill/judge/tree"
 )
 
-// $1 is a name to SQLite. One driver finds its argument by the digits, another by
-// where the name first stands in the text. A fill may give the caller's other numbers:
-// then each driver has to find what it found before.
+// SQLite treats $1 as a name. One driver finds its argument by the digits, another one by
+// the place where the name is first used in the text. A fill may change the caller's
+// numbers: then each driver has to find the same arguments as before.
 
 var dollarNumber = regexp.MustCompile(`^\$[0-9]+$`)
 
-// dollars are the placeholders of a text with $n alone.
+// dollars are the placeholders of a text that has only placeholders $n.
 type dollars struct {
 	nodes  []*tree.Node // in the order of the text
-	digits []int        // the argument by the digits
-	first  []int        // the argument by the first use
+	digits []int        // the number of each one's argument, by the digits
+	first  []int        // the number of each one's argument, by its first use
 	twice  bool         // one number has two spellings, such as $1 and $01
 }
 
-// dollarsOf returns the placeholders of a text; false where there are others than $n,
+// dollarsOf returns the placeholders of a text; false if it has other placeholders than $n,
 // or none.
 func dollarsOf(t *tree.Text) (d dollars, ok bool) {
 	ok = true
@@ -92,8 +92,8 @@ func original(in, out *tree.Text, ex *explain.Explanation) error {
 		case next == len(a.nodes):
 			return fmt.Errorf("%s is neither the caller's nor a key", n.Label)
 		case number > highest:
-			// A new number instead of one that stands elsewhere too: the comparison
-			// decides whether it may stand there.
+			// The number is not new, but is used elsewhere too: the comparison decides
+			// whether it may be here.
 		case number != placeOf(a.digits[next], isKey):
 			return fmt.Errorf("%s became %s, which is another argument", a.nodes[next].Label, n.Label)
 		case !agreed && !a.twice && b.first[i] != placeOf(a.first[next], isKey):

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Reason is why keyfill refused, as its short word where it has one.
+// Reason is why keyfill refused a text, as a short word if there is one.
 type Reason string
 
 // reasons are the reasons that an explanation can give.
@@ -33,8 +33,7 @@ func reasonOf(text string) Reason {
 	return Reason(head)
 }
 
-// missed reports whether keyfill did less than it could, or gave a reason that
-// does not hold.
+// missed reports whether keyfill did less than it could, or gave a reason that is not true.
 func missed(v *Verdict, query string) bool {
 	switch v.Kind {
 	case tree.KindOther, tree.KindBody, tree.KindNoTable:
@@ -43,7 +42,8 @@ func missed(v *Verdict, query string) bool {
 	return v.Action == "refuse" && !holds(v.Reason, v.Kind, query)
 }
 
-// kindsOf says of which kinds of texts a reason holds by their form alone.
+// kindsOf lists, for a reason, the kinds of texts for which it is true because of their
+// form alone.
 var kindsOf = map[Reason][]tree.Kind{
 	Reason(rewrite.ErrNoColumnList): {tree.KindUnlisted, tree.KindMixed, tree.Kind(tree.Bulk)},
 	Reason(rewrite.ErrColumnCount):  {tree.KindCount, tree.KindMixed},
@@ -63,16 +63,15 @@ var kindsOf = map[Reason][]tree.Kind{
 	Reason(rewrite.ErrOutputInto):   {tree.Kind(tree.OutputInto)},
 }
 
-// changes finds queries that change something, star lists with values beside the
-// star, whose types depend on their columns, and update parts that read them.
+// changes matches queries that change something, select lists with values beside a star,
+// whose types depend on their columns, and update parts that read them.
 var changes = regexp.MustCompile(`(?is):=|\(\s*(INSERT|UPDATE|DELETE|MERGE)\b|NEXT\s+VALUE|NEXTVAL|\*\s*,|,\s*(\w+\.)?\*|ON\s+DUPLICATE\s.*\.|\b(HIGH_PRIORITY|SQL_(NO_)?CACHE|SQL_CALC_FOUND_ROWS)\b`)
 
-// goesOn finds VALUES that a query goes on with.
+// goesOn matches VALUES that are a part of a longer query.
 var goesOn = regexp.MustCompile(`(?is)\bVALUES\b.*\)\s*(UNION|EXCEPT|INTERSECT|MINUS|ORDER|LIMIT|OFFSET|FETCH|FOR)\b`)
 
-// excused reports whether no key can be numbered into an INSERT … SELECT, by a
-// reason that holds. The bar applies only to those in which keys can be
-// numbered.
+// excused reports whether, for a true reason, no key can be numbered into an INSERT …
+// SELECT. The bar applies only to statements in which keys can be numbered.
 func excused(v *Verdict) bool {
 	switch rewrite.Reason(v.Reason) {
 	case rewrite.ErrRowID, rewrite.ErrOutputInto, rewrite.ErrSelectForm, rewrite.ErrSelectSeveral, rewrite.ErrOrder:
@@ -81,16 +80,16 @@ func excused(v *Verdict) bool {
 	return false
 }
 
-// sets finds functions of PostgreSQL that return several rows.
+// sets matches functions of PostgreSQL that return several rows.
 var sets = regexp.MustCompile(`(?is)\b(generate_(series|subscripts)|unnest|regexp_(matches|split_to_table)|string_to_table|jsonb?_(array_elements(_text)?|each(_text)?|object_keys))\s*\(`)
 
-// isSet reports whether the row of an INSERT calls for several rows: it is an INSERT
-// whose rows come from a query, whatever its form.
+// isSet reports whether the row of an INSERT calls a function that returns several rows.
+// The rows of such an INSERT come from a query, whatever its form is.
 func isSet(v *Verdict, query string) bool {
 	return v.Kind == tree.KindValues && (v.Reason == Reason(rewrite.ErrSelect) || v.Reason == Reason(rewrite.ErrSet)) && sets.MatchString(query)
 }
 
-// holds reports whether a reason holds, as far as the judge can see.
+// holds reports whether a reason is true, as far as the judge can find out.
 func holds(r Reason, k tree.Kind, query string) bool {
 	for _, kind := range kindsOf[r] {
 		if k == kind {

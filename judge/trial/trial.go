@@ -27,7 +27,7 @@ const (
 	Integers = "version: 1\ntables:\n  \"*\": {column: " + Column + ", source: {kind: sequence}}\n"
 )
 
-// Explain says what keyfill makes of a query: the method of explain.Explainer.
+// Explain returns keyfill's answer about a query, as the method of explain.Explainer does.
 type Explain func(query string) (explain.Explanation, error)
 
 // Court judges keyfill's answers in one dialect. It is not safe for concurrent
@@ -35,7 +35,7 @@ type Explain func(query string) (explain.Explanation, error)
 type Court struct {
 	dialect string
 	explain Explain
-	parse   func(query string) (*tree.Text, error) // nil where there is no parser
+	parse   func(query string) (*tree.Text, error) // nil if there is no parser
 	sqlite  *parsers.SQLite                        // nil elsewhere
 }
 
@@ -79,7 +79,7 @@ func NewWith(dialectName string, explain Explain) (*Court, error) {
 	return c, nil
 }
 
-// Close gives back what the court holds.
+// Close closes the database of the court.
 func (c *Court) Close() error {
 	if c.sqlite != nil {
 		return c.sqlite.Close()
@@ -87,14 +87,14 @@ func (c *Court) Close() error {
 	return nil
 }
 
-// Judge names the judge of a text.
+// Judge is the name of the judge that a text had.
 type Judge string
 
 // The judges.
 const (
-	Parser  Judge = "parser"  // the engine's own or the nearest to it
-	Checker Judge = "checker" // ours alone: there is no parser, or it does not take the text
-	Nobody  Judge = "nobody"  // the engine's own parser says that it is no SQL
+	Parser  Judge = "parser"  // the engine's own parser, or the nearest to it
+	Checker Judge = "checker" // only package checker: there is no parser, or it does not accept the text
+	Nobody  Judge = "nobody"  // the engine's own parser says that the text is not SQL
 )
 
 // Verdict is the result for one query.
@@ -104,15 +104,15 @@ type Verdict struct {
 	Action string // keyfill's: fill, keep, pass or refuse
 	Reason Reason // for refuse
 	Wrong  string // the fault; may be empty
-	Missed bool   // keyfill refused or touched what it need not
-	Apart  bool   // the text may be no SQL to the engine: held to no bar but that nothing is wrong
-	// Excused says that an INSERT … SELECT is rightly refused, since no key can be
-	// numbered into it, or that the INSERTs are into temporary tables.
+	Missed bool   // keyfill refused or changed the text without need
+	Apart  bool   // the text may not be SQL to the engine: no bar applies except that nothing is wrong
+	// Excused reports whether an INSERT … SELECT is rightly refused, since no key can be
+	// numbered into it, or the INSERTs are into temporary tables.
 	Excused bool
-	Took    time.Duration // by keyfill
+	Took    time.Duration // how long keyfill took
 }
 
-// Try judges what keyfill makes of a query.
+// Try judges keyfill's answer about a query.
 func (c *Court) Try(query string) Verdict {
 	var v Verdict
 	start := time.Now()
@@ -143,7 +143,7 @@ func (c *Court) Try(query string) Verdict {
 	return v
 }
 
-// ask is Explain whose panic is an error.
+// ask calls the court's Explain. It returns a panic as an error.
 func (c *Court) ask(query string) (ex explain.Explanation, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -153,8 +153,8 @@ func (c *Court) ask(query string) (ex explain.Explanation, err error) {
 	return c.explain(query)
 }
 
-// read returns the text as the judge read it that counts, and as the checker
-// did; nil where it could not.
+// read returns the text twice: as read by the judge that counts, and as read by the
+// checker. A judge that could not read it gives nil.
 func (c *Court) read(query string) (text, checked *tree.Text, judge Judge) {
 	checked, err := checker.Read(c.dialect, query)
 	if err != nil {
@@ -181,8 +181,9 @@ func (c *Court) read(query string) (text, checked *tree.Text, judge Judge) {
 	return checked, checked, Checker
 }
 
-// accepts asks SQLite. CREATE looks up names before it reads a body; nothing in it is
-// filled, so that this is no reason to take it for no SQL.
+// accepts asks SQLite whether a text is SQL. CREATE looks up names before its body is read;
+// nothing in the body is filled, so that an error about a name does not mean that the text
+// is not SQL.
 func (c *Court) accepts(query string) error {
 	statements, err := checker.Split(c.dialect, query)
 	if err != nil {
@@ -198,7 +199,7 @@ func (c *Court) accepts(query string) error {
 	return nil
 }
 
-// filled returns an error unless a fill is the input plus keys, by all judges that take
+// filled returns an error unless a fill is the input plus keys, for all judges that accept
 // the input.
 func (c *Court) filled(query string, ex *explain.Explanation, text, checked *tree.Text, judge Judge) error {
 	rule := tree.Rule{Column: Column, Literal: ex.Literal}
@@ -217,7 +218,7 @@ func (c *Court) filled(query string, ex *explain.Explanation, text, checked *tre
 	if err != nil {
 		q = &checker.Query{Text: query}
 	}
-	if q.Text != query && hasQuery(text) && ex.Rows == nil { // else its SELECTs are rows
+	if q.Text != query && hasQuery(text) && ex.Rows == nil { // otherwise its SELECTs are rows
 		text, checked, judge = c.read(q.Text)
 	}
 	if judge == Parser && c.parse != nil {
@@ -282,7 +283,8 @@ func hasQuery(t *tree.Text) bool {
 	return slices.ContainsFunc(t.Inserts(), func(in tree.Found) bool { return in.Insert.Form == tree.Query })
 }
 
-// stripped returns a text without what only the checker knows.
+// stripped returns a text without the comments and the other facts that only the checker
+// knows.
 func stripped(t *tree.Text) *tree.Text { return &tree.Text{Statements: t.Statements} }
 
 // whole returns an error unless every INSERT that has to be filled is, and the number of
@@ -304,7 +306,7 @@ func whole(query string, f tree.Filling, ex *explain.Explanation) error {
 	}
 	switch {
 	case ex.Rows == nil || len(f.Queries) > 0:
-	case (f.Listed || rows > len(f.Keys)) && *ex.Rows >= rows: // and those in the values of what is kept
+	case (f.Listed || rows > len(f.Keys)) && *ex.Rows >= rows: // ex.Rows may count rows that bring their own keys, too
 	case *ex.Rows != rows:
 		return fmt.Errorf("%d keys for %d rows", len(f.Keys), *ex.Rows)
 	}
@@ -312,14 +314,14 @@ func whole(query string, f tree.Filling, ex *explain.Explanation) error {
 }
 
 // slots returns an error unless the keys are the arguments that keyfill reports. Oracle
-// binds by the place in the text, whatever a placeholder is called.
+// binds by the place in the text, whatever the name of a placeholder is.
 func (c *Court) slots(f tree.Filling, ex *explain.Explanation) error {
 	if ex.Literal || len(f.Queries) > 0 {
 		return nil
 	}
 	if f.Listed && len(ex.Slots) < len(f.Keys) {
-		// A placeholder of the caller's that stands in two places has made way
-		// for a new one, whose value is decided at execution.
+		// A placeholder of the caller's that is used twice was replaced by a new one, whose
+		// value is decided at execution.
 		return nil
 	}
 	if len(ex.Slots) != len(f.Keys) {
@@ -340,7 +342,8 @@ func (c *Court) slots(f tree.Filling, ex *explain.Explanation) error {
 	return nil
 }
 
-// unfilled says what is wrong with an INSERT that is kept or passed.
+// unfilled returns what is wrong with an INSERT that is kept or passed, empty if nothing
+// is.
 func unfilled(query string, text *tree.Text, ex *explain.Explanation) string {
 	if ex.Action != "keep" && ex.Action != "pass" {
 		return ""
@@ -371,7 +374,7 @@ func names(in *tree.Insert) bool {
 	return false
 }
 
-// Answer returns the text that keyfill would send, for a person to read.
+// Answer returns the text that keyfill would send, for people.
 func (c *Court) Answer(query string) string {
 	ex, err := c.ask(query)
 	if err != nil {

@@ -6,22 +6,22 @@ import (
 	"github.com/keyfill/keyfill/judge/checker"
 )
 
-// unknownWords are put where a clause of an INSERT begins or goes on: a later version of an
-// engine may give one a meaning.
+// unknownWords are put at the beginning of a clause of an INSERT, or into it: a later
+// version of an engine may give them a meaning.
 var unknownWords = []string{"kfnew", "kfnew kfother", "kfnew (1)", "kfnew = 1", "kfnew SELECT 1"}
 
 // Words counts the outcomes of the INSERTs of a text with an unknown word in their
 // clauses.
 type Words struct {
 	Inserts, Places, Texts int
-	// Filled texts are the engine's: its parser takes them, so that the word is an alias or
-	// stands in an expression.
+	// Filled counts the texts that are filled and that the engine's parser accepts: there
+	// the word is an alias, or a part of an expression.
 	Filled int
-	Wrong  []string // the texts that are filled, and that the parser does not take
+	Wrong  []string // the texts that are filled, and that the parser does not accept
 }
 
 // TryWords puts unknown words into the clauses of the INSERTs that keyfill fills and the
-// judge's parser takes, or the checker where there is no parser.
+// judge's parser accepts, or the checker if there is no parser.
 func (c *Court) TryWords(query string) (w Words) {
 	d, err := dialect.ByName(c.dialect)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *Court) TryWords(query string) (w Words) {
 	return w
 }
 
-// takes reports whether a text is SQL to the judge that counts.
+// takes reports whether the judge that counts accepts a text as SQL.
 func (c *Court) takes(query string) bool {
 	_, _, judge := c.read(query)
 	return judge == Parser || judge == Checker && c.parse == nil && c.sqlite == nil
