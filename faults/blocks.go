@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// block is a sequence of statements that is executed as a whole, as "go tool cover" sees
-// it.
+// block is a sequence of statements that is executed as a whole, as "go tool cover" divides
+// the code.
 type block struct {
-	Package    string // path of import
+	Package    string // the import path
 	File       string // name without directory
 	Function   string
 	Line, Col  int // of its first byte, counted from 1
@@ -81,10 +81,10 @@ func (t *tree) countBlocks() ([]block, error) {
 			}
 			out = declared.ReplaceAll(out, nil)
 			out = counted.ReplaceAllFunc(out, func(text []byte) []byte {
-				n, _ := strconv.Atoi(string(counted.FindSubmatch(text)[1])) // the expression has digits alone
+				n, _ := strconv.Atoi(string(counted.FindSubmatch(text)[1])) // never fails: the expression matches only digits
 				return fmt.Appendf(nil, "keyfillinserted.Hit(%d);", base+n)
 			})
-			// The first line is a line directive.
+			// The first line of the file is a line directive.
 			at := bytes.IndexByte(out, '\n') + 1 + clause
 			if err := os.WriteFile(file, apply(out, []edit{{at, at, importText}}), 0o666); err != nil {
 				return nil, err

@@ -23,7 +23,7 @@ type key struct {
 	Function string `json:"function"` // with its receiver: (*Store).Reserve
 	Kind     string `json:"kind"`     // of the change, such as "negate"
 	Node     string `json:"node"`     // text of the node, its white space as single spaces
-	Ordinal  int    `json:"ordinal"`  // among nodes that have the rest in common, from 0
+	Ordinal  int    `json:"ordinal"`  // among nodes whose other fields are equal, from 0
 }
 
 // candidate is a node with a change that makes a fault of it.
@@ -34,8 +34,8 @@ type candidate struct {
 	line, col int    // of that statement, counted from 1
 	start     int    // offset of the node
 	end       int
-	before    bool                   // the change stands before the node, which stays
-	change    func(fault int) string // text for the node
+	before    bool                   // the change is inserted before the node, which stays
+	change    func(fault int) string // returns the text that replaces the node
 	id        string                 // of its entry in the results
 }
 
@@ -53,7 +53,7 @@ type finder struct {
 	statement ast.Stmt
 	ordinals  map[ast.Stmt]int
 	found     []candidate
-	counts    map[key]int // of the package
+	counts    map[key]int // how many nodes of the package have the same key
 }
 
 // findCandidates returns the candidates of a tree's product code, in the order of the
@@ -182,7 +182,7 @@ func (f *finder) body(results *ast.FieldList, body *ast.BlockStmt) {
 	f.results = outer
 }
 
-// early is a function that returns zero values at once.
+// early adds a candidate that makes a function return zero values at once.
 func (f *finder) early(s ast.Stmt) {
 	var values []string
 	if f.results != nil {
@@ -243,7 +243,7 @@ func (f *finder) inBlock(s ast.Stmt) {
 	f.other(s)
 }
 
-// swallow is a return statement that returns no error.
+// swallow adds a candidate that makes a return statement return no error.
 func (f *finder) swallow(s *ast.ReturnStmt) {
 	if len(s.Results) == 0 || f.results == nil || len(s.Results) != f.results.NumFields() {
 		return
@@ -265,7 +265,7 @@ func (f *finder) swallow(s *ast.ReturnStmt) {
 	})
 }
 
-// other finds the candidates within a statement, which itself cannot be dropped.
+// other finds the candidates within a statement that itself cannot be dropped.
 func (f *finder) other(s ast.Stmt) {
 	switch s := s.(type) {
 	case nil:
@@ -335,7 +335,7 @@ func (f *finder) list(statements []ast.Stmt) {
 
 // condition finds the candidates of an expression that decides what is executed.
 func (f *finder) condition(e ast.Expr) {
-	if b, ok := e.(*ast.BinaryExpr); !ok || b.Op != token.EQL && b.Op != token.NEQ { // expr has these
+	if b, ok := e.(*ast.BinaryExpr); !ok || b.Op != token.EQL && b.Op != token.NEQ { // expr adds these itself
 		f.negate(e)
 	}
 	f.expr(e)
@@ -347,7 +347,7 @@ func (f *finder) negate(e ast.Expr) {
 	})
 }
 
-// swaps are the operators that stand for others.
+// swaps maps each operator to the operator that replaces it.
 var swaps = map[token.Token]token.Token{
 	token.LAND: token.LOR, token.LOR: token.LAND,
 	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
@@ -383,7 +383,7 @@ func (f *finder) expr(e ast.Expr) {
 		}
 		if e, ok := n.(ast.Expr); ok && f.info.Types[e].Value != nil {
 			_, literal := n.(*ast.BasicLit)
-			return literal // parts of a constant are changed by nothing but the whole
+			return literal // only a whole constant is changed, not a part of it
 		}
 		return true
 	})

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// checker shows that the tests of today find the faults that are recorded as found.
+// checker checks that the present tests find the faults that are recorded as found.
 type checker struct {
 	root, work string
-	turns      int // 0: all engines, drivers, sources and faults have their turn
+	turns      int // if it is 0, each test runs with all engines, drivers, sources and faults
 	out        io.Writer
-	without    map[string]*outcome // of tests without a fault, by test and turn
-	most       int                 // turns that a fault has needed
+	without    map[string]*outcome // the outcomes of tests without a fault, by test and turn
+	most       int                 // how many turns a fault has needed at most
 	mostOf     string
 	lost, gone []string // faults
 }
@@ -161,7 +161,7 @@ func (c *checker) one(s, clean *searcher, e entry, env []string) error {
 		c.lost = append(c.lost, e.ID)
 		return nil
 	}
-	// The recorded program comes first, in case that several have a test of this name.
+	// The recorded program comes first, if several have a test of this name.
 	slices.SortStableFunc(programs, func(a, b string) int {
 		return strings.Compare(strconv.FormatBool(b == e.Program), strconv.FormatBool(a == e.Program))
 	})
@@ -223,7 +223,7 @@ func (c *checker) finds(s, clean *searcher, t test, env, turn []string) (bool, e
 	return !o.ok, nil
 }
 
-// programsWith returns the programs that have a test of a name.
+// programsWith returns the programs that have a test with a name.
 func programsWith(s *searcher, name string) (found []string, err error) {
 	for _, p := range s.programs {
 		for _, file := range p.files {

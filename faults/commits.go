@@ -35,7 +35,7 @@ func (t *tree) hashes(upTo string) ([]string, error) {
 	return strings.Fields(string(out)), err
 }
 
-// commit returns a commit, and nil if it does not change both product code and a test.
+// commitOf returns a commit, or nil if it does not change both product code and a test.
 func (t *tree) commitOf(hash string) (*commit, error) {
 	out, err := output(command(t.root, "git", "show", "--format=%s", "--name-only", hash))
 	if err != nil {
@@ -71,15 +71,15 @@ func (t *tree) commitOf(hash string) (*commit, error) {
 
 var hunk = regexp.MustCompile(`(?m)^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 
-// lineRange is the lines from one to another one.
+// lineRange is the lines from from to to, including both.
 type lineRange struct{ from, to int }
 
 // hunks returns the lines that a diff without context changes, of the new files if side is
-// 1, and of the old ones if it is 0. Where lines are only put in, the lines around them
+// 1, and of the old ones if it is 0. If lines are only inserted, the lines around them
 // count.
 func hunks(diff []byte, side int) (ranges []lineRange) {
 	for _, m := range hunk.FindAllSubmatch(diff, -1) {
-		line, _ := strconv.Atoi(string(m[1+2*side])) // the expression has digits alone
+		line, _ := strconv.Atoi(string(m[1+2*side])) // never fails: the expression matches only digits
 		n := 1
 		if text := m[2+2*side]; len(text) > 0 {
 			n, _ = strconv.Atoi(string(text))
@@ -117,10 +117,10 @@ func (t *tree) touchedTests(hash, name string) (names []string, err error) {
 	return names, nil
 }
 
-// undo takes back what a commit has changed in product code, and returns the lines of the
-// tree that this changes, by file below the root. Its error is errNotUndone where the
-// change does not apply any more, or does not compile, or changes comments alone; the tree
-// is then as it was.
+// undo reverts the changes of a commit to product code, and returns the lines of the tree
+// that this changes, by file below the root. Its error is errNotUndone if the change does
+// not apply any more, or does not compile, or changes comments alone; the tree is then as
+// it was.
 func (t *tree) undo(c *commit) (map[string][]lineRange, error) {
 	patch, err := output(command(t.root, "git", append([]string{"diff", c.Hash + "^", c.Hash, "--"}, c.files...)...))
 	if err != nil {
@@ -188,7 +188,7 @@ func (t *tree) modulesOf(files []string) []string {
 	return folders
 }
 
-// redo gives the files of the tree the content of its commit again.
+// redo restores the files of the tree to its commit.
 func (t *tree) redo() error {
 	if _, err := output(command(t.root, "git", "reset", "-q", "--hard")); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (t *tree) redo() error {
 	return err
 }
 
-// sameCode reports whether two files differ in comments alone. A file that is not there is
+// sameCode reports whether two files differ only in comments. A file that does not exist is
 // empty.
 func sameCode(a, b []byte) (bool, error) {
 	if len(a) == 0 || len(b) == 0 {
@@ -210,7 +210,7 @@ func sameCode(a, b []byte) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		ast.Inspect(file, func(n ast.Node) bool { // doc comments are printed with their nodes
+		ast.Inspect(file, func(n ast.Node) bool { // doc comments would be printed with their nodes
 			switch n := n.(type) {
 			case *ast.FuncDecl:
 				n.Doc = nil

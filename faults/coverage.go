@@ -19,12 +19,12 @@ type place struct {
 	Package, Function string
 }
 
-// share is how many statements are covered.
+// share is a number of statements, and how many of them are covered.
 type share struct {
 	Covered, All int
 }
 
-// percent returns the share in percent; what has no statement is covered.
+// percent returns the share in percent. If there are no statements, it returns 100.
 func (s share) percent() float64 {
 	if s.All == 0 {
 		return 100
@@ -106,12 +106,12 @@ func readCoverage(text string) (map[place]share, error) {
 type lower struct {
 	Package     string
 	Before, Now float64
-	Allowed     float64 // points that it may be lower
+	Allowed     float64 // by how many points it may be lower
 }
 
 // compareCoverage returns the packages of before that are lower now by more than half a
-// point and by more than two recordings of the same code, before and again, differ; again
-// may be nil. A package that is gone has 0 percent.
+// point and by more than the difference of two recordings of the same code, before and
+// again; again may be nil. A package that is gone has 0 percent.
 func compareCoverage(before, now, again map[place]share) (lost []lower) {
 	for p, was := range before {
 		if p.Function != "" {

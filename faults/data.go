@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// What is known of a fault.
+// The results of a fault.
 const (
 	killed   = "killed"
 	survives = "survives" // no test that reaches it fails
 	open     = "open"     // not all tests that reach it have been run
-	// notUndone is a commit that cannot be undone any more: an older one takes its place.
+	// notUndone is a commit that cannot be undone any more: an older one replaces it.
 	notUndone = "not undone"
 )
 
@@ -22,12 +22,12 @@ const (
 type entry struct {
 	ID     string `json:"id"` // mutant-017 or undone-1a2b3c4
 	Result string `json:"result"`
-	// The test that kills it; its package may have moved since.
+	// Program and Test are the test that kills it; its package may have moved since.
 	Program string `json:"program,omitempty"`
 	Test    string `json:"test,omitempty"`
-	// Of a mutant.
+	// Mutant is set if the fault is a mutant.
 	Mutant *key `json:"mutant,omitempty"`
-	// Of a commit that is undone.
+	// Commit and Subject are set if the fault is a commit that is undone.
 	Commit  string `json:"commit,omitempty"`
 	Subject string `json:"subject,omitempty"`
 	// Note says what else there is to know.
@@ -50,7 +50,7 @@ func (e *entry) String() string {
 	return e.ID + ": " + what + ": " + result
 }
 
-// readEntries reads a file of results. A file that is not there has none.
+// readEntries reads a file of results. It returns none if the file does not exist.
 func readEntries(name string) (all []entry, err error) {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {

@@ -114,12 +114,12 @@ func faults(args []string, out io.Writer) error {
 		return err
 	}
 	if *work == "" {
-		// The folder of go's own temporary files is on the disk where $TMPDIR is in memory.
+		// If $TMPDIR is in memory, $GOTMPDIR is a folder on the disk.
 		if *work, err = os.MkdirTemp(os.Getenv("GOTMPDIR"), "faults"); err != nil {
 			return err
 		}
 		defer os.RemoveAll(*work)
-		stopOnSignal(func() { _ = os.RemoveAll(*work) }) // an error is not of interest any more
+		stopOnSignal(func() { _ = os.RemoveAll(*work) }) // an error does not matter any more
 	} else {
 		if *work, err = filepath.Abs(*work); err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// drawing is the candidates in the order in which they are drawn.
+// drawing returns the candidates in the order in which they are drawn.
 //
 // Each statement has the same chance, whatever it holds: the statements are shuffled by the
 // seed, and one candidate of each is drawn.
@@ -65,7 +65,8 @@ func (index fileIndex) find(c candidate, blocks []block) int {
 	return best
 }
 
-// overlaps reports whether the change of a candidate touches what another one changes.
+// overlaps reports whether the change of a candidate touches the text that another one
+// changes.
 func (c *candidate) overlaps(other *candidate) bool {
 	if c.file != other.file {
 		return false
@@ -78,9 +79,9 @@ func (c *candidate) overlaps(other *candidate) bool {
 		other.before && c.start < other.start && other.start < c.end
 }
 
-// mutate writes candidates into a tree, the one with index i as the fault i. It returns the
-// indexes of those with which the tree does not compile, after which the tree is to be
-// made anew.
+// mutate writes candidates into a tree; the candidate with index i becomes the fault i. It
+// returns the indexes of candidates with which the tree does not compile. The tree then has
+// to be made again.
 func (t *tree) mutate(chosen []candidate) (bad []int, err error) {
 	byFile := map[string][]int{}
 	for i, c := range chosen {
@@ -156,7 +157,7 @@ func (t *tree) productModules() (folders []string) {
 // distance returns how far a line is from a range of lines.
 func distance(lines [2]int, line int) int { return max(0, lines[0]-line, line-lines[1]) }
 
-// compileError is a place where the compiler has found an error.
+// compileError is a line in which the compiler has found an error.
 type compileError struct {
 	file string
 	line int
@@ -167,7 +168,7 @@ var errorLine = regexp.MustCompile(`(?m)^([^\s:]+\.go):(\d+):\d+: `)
 // compileErrors reads what "go build" has printed in a folder.
 func compileErrors(text, dir string) (found []compileError) {
 	for _, m := range errorLine.FindAllStringSubmatch(text, -1) {
-		line, _ := strconv.Atoi(m[2]) // the expression has digits alone
+		line, _ := strconv.Atoi(m[2]) // never fails: the expression matches only digits
 		file := m[1]
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(dir, file)
@@ -177,9 +178,8 @@ func compileErrors(text, dir string) (found []compileError) {
 	return found
 }
 
-// choose writes so many of the drawn candidates into a tree, those that are drawn first.
-// Left out are candidates with which the tree does not compile, and those that touch one
-// that is drawn before.
+// choose writes the first n of the drawn candidates into a tree. It leaves out candidates
+// with which the tree does not compile, and those that touch one that is drawn before.
 func (t *tree) choose(drawn []candidate, n int) ([]candidate, error) {
 	bad := map[key]bool{}
 	for {

@@ -10,8 +10,9 @@ import (
 )
 
 // places reports the recorded mutants whose node is not in the code any more, and returns
-// an error if there are some. With mend it first looks for the node that such a mutant has
-// become where declarations have moved or were renamed, and writes its place into the file.
+// an error if there are some. With mend, it first looks for the node that such a mutant has
+// become, since declarations have moved or were renamed, and writes its place into the
+// file.
 func places(root, work, file string, mend bool, out io.Writer) error {
 	entries, err := readEntries(file)
 	if err != nil {
@@ -51,9 +52,10 @@ func places(root, work, file string, mend bool, out io.Writer) error {
 	return nil
 }
 
-// moved returns the place of the node that a mutant has become: the same change of a node
-// that differs in qualifiers, capitals and the way a method is called alone, in a function
-// of the same name. It returns false if there is none, or several in different functions.
+// moved returns the place of the node that a mutant has become: the same change, in a
+// function of the same name, of a node that differs only in qualifiers, capitals and the
+// way in which a method is called. It returns false if there is none, or several in
+// different functions.
 func moved(k key, found []candidate) (to key, ok bool) {
 	var alike []key
 	for _, name := range []func(string) string{typedName, bareName} { // a method may have become a function
@@ -81,12 +83,12 @@ func moved(k key, found []candidate) (to key, ok bool) {
 	return to, ok
 }
 
-// typedName is the name of a function with its receiver's type, in lower case.
+// typedName returns the name of a function with its receiver's type, in lower case.
 func typedName(function string) string {
 	return strings.ToLower(strings.NewReplacer("(", "", ")", "", "*", "").Replace(function))
 }
 
-// bareName is the name of a function without its receiver, in lower case.
+// bareName returns the name of a function without its receiver, in lower case.
 func bareName(function string) string {
 	return strings.ToLower(function[strings.LastIndexByte(function, '.')+1:])
 }
@@ -96,8 +98,8 @@ var (
 	firstComma = regexp.MustCompile(`\([A-Za-z_]\w*(, |\))`)
 )
 
-// bareNode is the text of a node without qualifiers, and without the first argument of a
-// call, which a method's receiver has become, in lower case.
+// bareNode returns the text of a node without qualifiers, and without the first argument of
+// a call, which may be a former receiver, in lower case.
 func bareNode(node string) string {
 	node = qualifiers.ReplaceAllString(node, "")
 	return strings.ToLower(firstComma.ReplaceAllString(node, "("))

@@ -25,7 +25,7 @@ type program struct {
 	name   string // folder of the package below the root, "." for the root
 	dir    string
 	rank   int      // programs of a lower rank come first
-	files  []string // with tests
+	files  []string // the files with tests
 	mu     sync.Mutex
 	binary string // empty if it is not built yet
 	broken error  // why it cannot be built
@@ -97,7 +97,7 @@ func (p *program) build(t *tree) error {
 	if _, err := os.Stat(binary); err != nil || !t.fixed {
 		_, err := output(command(p.dir, "go", "test", "-c", "-ldflags=-s", "-o", binary+".new", "."))
 		if err == nil {
-			err = os.Rename(binary+".new", binary) // an interrupted build leaves no half of it
+			err = os.Rename(binary+".new", binary) // an interrupted build leaves no half-written file
 		}
 		if err != nil {
 			p.broken = err
@@ -178,11 +178,11 @@ type run struct {
 	limit    time.Duration
 }
 
-// A line of "go test -test.v=test2json" begins with this byte, wherever on a line of the
-// test's own output it stands.
+// In "go test -test.v=test2json", the line with a result begins with this byte. It may
+// follow other output of the test on the same line.
 var resultLine = regexp.MustCompile(`\x16(?:=== (RUN)   |--- (PASS|FAIL|SKIP): )([^/\s]+)(?: \((\d+\.\d+)s\))?\n`)
 
-// do runs tests of the program. All engines, drivers, sources and faults have their turn,
+// do runs tests of the program. They run with all engines, drivers, sources and faults,
 // unless env says otherwise.
 func (p *program) do(t *tree, r run) (*outcome, error) {
 	if err := p.build(t); err != nil {
@@ -205,12 +205,12 @@ func (p *program) do(t *tree, r run) (*outcome, error) {
 		return nil, err
 	}
 	defer func() {
-		_ = file.Close() // nothing of it is needed any more
+		_ = file.Close() // the file is not needed any more
 		_ = os.Remove(file.Name())
 	}()
 	cmd.Stdout, cmd.Stderr = file, file
-	// The processes that the tests start are in the program's group, so that none is left
-	// where the program hangs.
+	// The processes that the tests start are in the program's group, so that none of them
+	// is left if the program hangs.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	begun := time.Now()
 	if err := cmd.Start(); err != nil {
@@ -219,7 +219,7 @@ func (p *program) do(t *tree, r run) (*outcome, error) {
 	runningGroup.Store(int64(cmd.Process.Pid))
 	defer runningGroup.Store(0)
 	hung := false
-	// The program ends itself when the limit is reached, but for a loop that it cannot
+	// The program ends when the limit is reached, except in a loop that it cannot
 	// interrupt.
 	timer := time.AfterFunc(r.limit+20*time.Second, func() {
 		hung = true
@@ -254,7 +254,7 @@ func readOutcome(text []byte) *outcome {
 			continue
 		}
 		o.verdicts[name] = verdict(m[2])
-		o.seconds[name], _ = strconv.ParseFloat(string(m[4]), 64) // the expression has a number
+		o.seconds[name], _ = strconv.ParseFloat(string(m[4]), 64) // never fails: the expression matches a number
 	}
 	o.tail = string(text[max(0, len(text)-1500):])
 	return o

@@ -20,21 +20,21 @@ type result struct {
 	Test    test
 	Verdict verdict
 	Seconds float64
-	Blocks  []int // that it has reached, ascending
+	Blocks  []int // the blocks that it has reached, ascending
 }
 
-// reach is which blocks of the product code are reached, by test.
+// reach holds the blocks of the product code that tests reach, by test.
 type reach struct {
 	Blocks  []block
 	Tests   []result
-	Outside map[string][]int // while no test runs, by program
-	// partial says that not all programs have run.
+	Outside map[string][]int // the blocks that are reached while no test runs, by program
+	// partial reports whether some programs have not run.
 	partial bool
 }
 
-// recordReach runs all tests of a tree, and records which blocks each reaches. What it has
-// recorded is kept in a file for each program, so that an interrupted run goes on. It runs
-// the programs whose names match only.
+// recordReach runs all tests of a tree, and records which blocks each reaches. It keeps
+// what it has recorded in a file for each program, so that an interrupted run can go on. It
+// runs only the programs whose names match.
 func recordReach(from, work string, only *regexp.Regexp, log io.Writer) (*reach, error) {
 	t, blocks, err := countingTree(from, filepath.Join(work, "counting"))
 	if err != nil {
@@ -99,8 +99,8 @@ func countingTree(from, to string) (*tree, []block, error) {
 	return t, blocks, writeJSON(to+".json", blocks)
 }
 
-// recordProgram runs the tests of one program. Where the program ends early, it is run
-// again for the tests that have no result.
+// recordProgram runs the tests of one program. If the program ends early, it runs again for
+// the tests that have no result.
 func recordProgram(t *tree, p *program, file string, log io.Writer) (*reach, error) {
 	folder := strings.TrimSuffix(file, ".json")
 	part := &reach{Outside: map[string][]int{}}
@@ -191,7 +191,7 @@ func readJSON(name string, value any) error {
 	return json.Unmarshal(text, value)
 }
 
-// writeJSON writes a value into a file, which then is whole or not there.
+// writeJSON writes a value into a file, which is complete or does not exist.
 func writeJSON(name string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {

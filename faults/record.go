@@ -19,11 +19,11 @@ type recorder struct {
 	seed             uint64
 	mutants, commits int
 	upTo             string    // commit
-	until            time.Time // when the search ends early; zero: never
+	until            time.Time // when the search ends early; the zero time means never
 	only             *regexp.Regexp
 	log              io.Writer
 	entries          []entry
-	clean            *searcher // in a tree without a fault that is not switched on
+	clean            *searcher // runs tests in a tree that has no fault unless one is switched on
 }
 
 // save writes the results.
@@ -45,8 +45,8 @@ type mutantSearch struct {
 	*recorder
 	s       *searcher
 	chosen  []candidate
-	tests   [][]test            // that reach each mutant
-	cleared map[string][]string // mutants that a test does not kill, by test
+	tests   [][]test            // the tests that reach each mutant
+	cleared map[string][]string // the mutants that a test does not kill, by test
 }
 
 // recordMutants draws mutants and searches for each a test that kills it.
@@ -103,8 +103,8 @@ func (r *recorder) recordMutants(reached *reach) error {
 // clearedFile returns the name of the file with the tests that have passed with mutants.
 func (m *mutantSearch) clearedFile() string { return filepath.Join(m.work, "cleared.json") }
 
-// take leaves, of the mutants that are drawn, the first that a test reaches, as many as are
-// wanted. Of those that are recorded, all stay, reached or not.
+// take keeps the first drawn mutants that a test reaches, as many as are wanted. It keeps
+// all mutants that are recorded, reached or not.
 func (m *mutantSearch) take() error {
 	var taken int
 	for i := range m.chosen {
@@ -121,7 +121,7 @@ func (m *mutantSearch) take() error {
 	return nil
 }
 
-// found writes down that a test kills a mutant.
+// found records that a test kills a mutant.
 func (m *mutantSearch) found(i int, by test) error {
 	e := m.entry(m.chosen[i].id)
 	e.Result, e.Program, e.Test, e.Note = killed, by.Program, by.Name, ""
@@ -167,7 +167,7 @@ func (m *mutantSearch) isCheap(t test) bool {
 	return m.s.programs[t.Program].rank == 0 && m.s.seconds[t] < quick.Seconds()
 }
 
-// together runs the other tests, with all mutants at once that no test has killed.
+// together runs the other tests, each with all mutants at once that no test has killed yet.
 func (m *mutantSearch) together() error {
 	reaching := map[test][]int{}
 	for i, c := range m.chosen {
@@ -192,7 +192,7 @@ func (m *mutantSearch) together() error {
 const quickSearched = "the quick tests without servers do not kill it"
 
 // mutantTree makes a copy with mutants, or opens one that an interrupted search has left.
-// It reports whether they are drawn: otherwise they are those that are recorded.
+// It reports whether the mutants are drawn; otherwise they are the ones that are recorded.
 func (r *recorder) mutantTree() (t *tree, chosen []candidate, drawn bool, err error) {
 	to := filepath.Join(r.work, "mutants")
 	var saved savedMutants
@@ -214,7 +214,7 @@ func (r *recorder) mutantTree() (t *tree, chosen []candidate, drawn bool, err er
 	if drawn = len(keys) == 0; drawn {
 		all := drawing(found, r.seed)
 		fmt.Fprintf(r.log, "%d changes of %d statements\n", len(found), len(all))
-		// Some are reached by no test.
+		// More than are needed, since some are reached by no test.
 		chosen, err = t.choose(all, min(len(all), r.mutants*5/4+5))
 		for i := range chosen {
 			chosen[i].id = fmt.Sprintf("mutant-%03d", i)
@@ -231,7 +231,7 @@ func (r *recorder) mutantTree() (t *tree, chosen []candidate, drawn bool, err er
 	return t, chosen, drawn, writeJSON(to+".json", save(chosen, drawn))
 }
 
-// recorded writes the mutants that are recorded into a tree.
+// recorded writes the recorded mutants into a tree.
 func (r *recorder) recorded(t *tree, found []candidate, keys map[key]string) (chosen []candidate, err error) {
 	for _, c := range found {
 		if id, ok := keys[c.key]; ok {
@@ -249,7 +249,7 @@ func (r *recorder) recorded(t *tree, found []candidate, keys map[key]string) (ch
 	return chosen, err
 }
 
-// keys returns the keys of the mutants that are recorded, with their identifiers.
+// keys returns the keys of the recorded mutants, with their identifiers.
 func (r *recorder) keys() map[key]string {
 	keys := map[key]string{}
 	for _, e := range r.entries {
@@ -260,7 +260,7 @@ func (r *recorder) keys() map[key]string {
 	return keys
 }
 
-// named returns the tests that have a name.
+// named returns the tests with a name.
 func named(tests []test, name string) (found []test) {
 	for _, t := range tests {
 		if t.Name == name {
@@ -270,7 +270,7 @@ func named(tests []test, name string) (found []test) {
 	return found
 }
 
-// savedMutants is what a search needs to know of the mutants that are in a tree already.
+// savedMutants is what a search needs to know about the mutants that are in a tree already.
 type savedMutants struct {
 	Drawn   bool
 	Mutants []savedMutant
@@ -298,7 +298,7 @@ func (s savedMutants) open() (all []candidate) {
 	return all
 }
 
-// recordCommits undoes commits one after the other, until so many are had as are wanted,
+// recordCommits undoes commits one after the other, until there are as many as are wanted,
 // and searches for each a test that fails.
 func (r *recorder) recordCommits(reached *reach) error {
 	to := filepath.Join(r.work, "undone")
@@ -381,9 +381,9 @@ func reason(err error) string {
 	return text
 }
 
-// killer searches a test that fails while a commit is undone: first the tests that the
-// commit has changed and the one that an earlier search has found, then all others that
-// reach the lines.
+// killer searches a test that fails while a commit is undone. It runs the tests that the
+// commit has changed and the test that an earlier search has found first, then all others
+// that reach the lines.
 func (r *recorder) killer(t *tree, c *commit, hint string, reached *reach, lines map[string][]lineRange) (*test, error) {
 	s, err := newSearcher(t, reached, r.log)
 	if err != nil {

@@ -18,12 +18,12 @@ import (
 type searcher struct {
 	tree     *tree // with the faults, each of which waits for its number in the environment
 	programs map[string]*program
-	seconds  map[test]float64 // of each test without faults
+	seconds  map[test]float64 // the time of each test without faults
 	flaky    map[test]bool    // tests that have failed without a fault
-	// clean runs tests without a fault. It is nil if the tree itself has none that is not
-	// switched on.
+	// clean runs tests without a fault. It is nil if the tree itself has no fault unless
+	// one is switched on.
 	clean *searcher
-	until time.Time // when the search ends early; zero: never
+	until time.Time // when the search ends early; the zero time means never
 	log   io.Writer
 }
 
@@ -51,11 +51,11 @@ func newSearcher(t *tree, r *reach, log io.Writer) (*searcher, error) {
 	return s, nil
 }
 
-// atOnce is how long the tests of one run may take without faults: those that take longer
-// are run alone.
+// atOnce is how long the tests of one run may take together without faults. Tests that take
+// longer run alone.
 const atOnce = 2 * time.Second
 
-// quick is how long a test may take that is run with one mutant after the other.
+// quick is how long a test may take to be run with one mutant after the other.
 const quick = time.Second / 2
 
 // limit returns how long tests may take before they count as hung.
@@ -125,8 +125,8 @@ type batch struct {
 	seconds float64
 }
 
-// batches returns tests as batches, those that take least time first; tests on servers
-// come later, and tests of tools last. Tests that fail without a fault are left out.
+// batches returns tests as batches, the quickest first; tests on servers come later, and
+// tests of tools last. It leaves out tests that fail without a fault.
 func (s *searcher) batches(tests []test) (all []batch) {
 	byProgram := map[string][]string{}
 	for _, t := range tests {
@@ -186,7 +186,7 @@ func (s *searcher) single(all []batch, env []string) (*test, error) {
 			if o.ok {
 				break
 			}
-			// Of the rest, neither tests that have passed nor suspects that are cleared.
+			// Tests that have passed, and suspects that are cleared, do not run again.
 			names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 				return o.verdicts[name] == passed || o.verdicts[name] == skipped || slices.Contains(suspects, name)
 			})
@@ -195,10 +195,11 @@ func (s *searcher) single(all []batch, env []string) (*test, error) {
 	return nil, nil
 }
 
-// group looks for tests that kill faults, with all of the faults switched on at once: what
-// passes then kills none of them. It takes the faults that are killed out of the group, and
-// runs again what they have made fail. reaching has the faults that each test reaches; for
-// each test that passes it calls cleared with those that were left.
+// group looks for tests that kill faults, with all of the faults switched on at once: a
+// test that passes kills none of them. It removes a fault that is killed from the group,
+// and runs the tests again that this fault made fail. reaching has the faults that each
+// test reaches. For each test that passes, group calls cleared with the faults that are
+// left.
 func (s *searcher) group(reaching map[test][]int, killed func(fault int, t test) error, cleared func(faults []int, t test) error) error {
 	alive := map[int]bool{}
 	for _, faults := range reaching {
@@ -281,8 +282,8 @@ func (s *searcher) group(reaching map[test][]int, killed func(fault int, t test)
 	return nil
 }
 
-// halve returns the fault that alone makes a test fail, of several with which it fails, and
-// -1 if there is none.
+// halve returns the fault that alone makes a test fail, of several faults with which it
+// fails, and -1 if there is none.
 func (s *searcher) halve(t test, faults []int) (int, error) {
 	if len(faults) == 0 {
 		return -1, nil

@@ -30,14 +30,14 @@ type tree struct {
 
 // pkg is a package of product code.
 type pkg struct {
-	Path   string // of import
+	Path   string // the import path
 	Dir    string
 	Files  []string // names of files without directory, without tests, for this platform
 	module string
 }
 
-// command returns a command in a folder of the tree, seen as users see it: without the
-// workspace.
+// command returns a command that runs in a folder of the tree, without the workspace, as
+// for users.
 func command(dir string, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
@@ -100,9 +100,9 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, text, info.Mode())
 }
 
-// openTree reads which modules and which packages of product code a copy has. Product
-// code is the packages of the modules that users import, without those internal packages
-// that only tests and tools import.
+// openTree reads the modules of a copy, and their packages of product code. Product code is
+// the packages of the modules that users import, without internal packages that only tests
+// and tools import.
 func openTree(root string) (*tree, error) {
 	t := &tree{root: root}
 	out, err := output(command(root, "go", "work", "edit", "-json", "go.work"))
@@ -185,8 +185,8 @@ func (t *tree) commit(message string) error {
 	return err
 }
 
-// importText is what stands before the imports of an instrumented file, on the line of its
-// package clause, so that each line keeps its number.
+// importText is the text before the imports of an instrumented file. It is on the line of
+// the package clause, so that each line keeps its number.
 const importText = `; import keyfillinserted "` + module + `/internal/inserted"`
 
 // edit replaces the bytes from start to end of a file.

@@ -30,13 +30,13 @@ const (
 	running = "KEYFILL_FAULTS_RUNNING"
 )
 
-// Outside is the name of the record of what runs while no test does: the initialization
-// of packages, and TestMain.
+// Outside is the name of the record of the code that runs while no test does: the
+// initialization of packages, and TestMain.
 const Outside = "outside"
 
 var on = parse(os.Getenv(Faults))
 
-// parse returns which numbers a list has.
+// parse returns which numbers are in a list.
 func parse(list string) (is []bool) {
 	for word := range strings.SplitSeq(list, ",") {
 		n, err := strconv.Atoi(word)
@@ -68,8 +68,8 @@ func Off[N Number](fault int, n N) N {
 	return n
 }
 
-// record is the file with the blocks that one test reaches: the byte n is 1 if the test
-// has reached block n. A process writes each byte once, so that a record outlives a
+// record is the file with the blocks that one test reaches: the byte n is 1 if the test has
+// reached block n. A process writes each byte at most once, so that a record outlives a
 // process that is killed.
 type record struct {
 	name string
@@ -79,9 +79,9 @@ type record struct {
 
 var (
 	mu      sync.Mutex
-	tests   []*record                 // of tests of this process and its parents
+	tests   []*record                 // the records of tests of this process and its parents
 	outside *record                   // opened when it is first used
-	current atomic.Pointer[[]*record] // of tests, or of outside; nil if nothing is recorded
+	current atomic.Pointer[[]*record] // the records of tests, or outside; nil if nothing is recorded
 	reached = []byte{1}
 )
 
@@ -99,8 +99,8 @@ func init() {
 	publish()
 }
 
-// open opens the record of a test. It panics where it cannot, since what is not recorded
-// would look like what is not reached.
+// open opens the record of a test. It panics if it cannot, since a block that is not
+// recorded would look like one that is not reached.
 func open(name string) *record {
 	file, err := os.OpenFile(filepath.Join(os.Getenv(Folder), name), os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
@@ -109,8 +109,7 @@ func open(name string) *record {
 	return &record{name: name, file: file, seen: make([]atomic.Bool, Blocks)}
 }
 
-// publish makes the records of the tests that run those that Hit writes to. The caller
-// holds mu.
+// publish makes Hit write to the records of the tests that run now. The caller holds mu.
 func publish() {
 	now := append([]*record{}, tests...)
 	if len(now) == 0 {
@@ -129,8 +128,8 @@ func publish() {
 	}
 }
 
-// Enter records that a test begins, and returns a function that records that it has
-// ended. What runs at the same time is recorded for each test that runs.
+// Enter records that a test begins, and returns a function that records that it has ended.
+// If several tests run at the same time, a block is recorded for each of them.
 func Enter(name string) (leave func()) {
 	if os.Getenv(Folder) == "" {
 		return func() {}
