@@ -13,9 +13,9 @@
 // database of its own. Where a test ends the program, the program is started again for the
 // tests that have no result.
 //
-// Some suites cannot be had: GORM 2, bun, and river after v0.23.1 keep their tests in modules
-// that the module proxy does not have. GORM 1, GORM's data types and river v0.23.1 are in the
-// list instead.
+// Some suites cannot be run: GORM 2, bun, and river after v0.23.1 keep their tests in
+// modules that the module proxy does not have. GORM 1, GORM's data types and river v0.23.1
+// are in the list instead.
 //
 // TestGotify runs the server of gotify, which goes to keyfill by the steps of keyfill plan.
 //

@@ -20,11 +20,11 @@ const (
 // Outcome holds the results of a run of a test program.
 type Outcome struct {
 	Results map[string]string // of tests and subtests by name: pass, fail or skip
-	Output  map[string]string // by test; "": the output that belongs to no test
+	Output  map[string]string // by test; under an empty name, the output that belongs to no test
 }
 
-// ReadOutcome reads the lines that "go tool test2json" writes. It lets a test fail that ends
-// its program. Tests that were running beside that test have no result.
+// ReadOutcome reads the lines that "go tool test2json" writes. A test that ends its program
+// counts as failed. Tests that were running beside that test have no result.
 func ReadOutcome(r io.Reader) (*Outcome, error) {
 	o := &Outcome{Results: map[string]string{}, Output: map[string]string{}}
 	lines := bufio.NewReader(r)
@@ -102,7 +102,7 @@ func (o *Outcome) hasFailedBelow(name string) bool {
 	return false
 }
 
-// failedAbove reports whether the test or one that it belongs to has failed.
+// failedAbove reports whether the test, or a test that contains it, has failed.
 func (o *Outcome) failedAbove(name string) bool {
 	for {
 		if o.Results[name] == fail {
@@ -116,7 +116,7 @@ func (o *Outcome) failedAbove(name string) bool {
 	}
 }
 
-// Comparison is how a filled run differs from the plain run, by names of tests.
+// Comparison describes how a filled run differs from the plain run, by names of tests.
 type Comparison struct {
 	Broken []string // failed only when filled
 	Mended []string // failed only when plain
@@ -152,7 +152,7 @@ func (c Comparison) Names() []string { return slices.Concat(c.Broken, c.Mended, 
 // Unexpected compares the tests that differ with the list of the suite. It returns the tests
 // that are not in the list, and the listed tests that do not differ.
 func (c Comparison) Unexpected(s *Suite, driver, policy string) (unlisted, alike []string) {
-	listed := map[string]bool{} // whether the test may end alike
+	listed := map[string]bool{} // whether the test may have the same result in both runs
 	for _, d := range s.Differences {
 		if matches(d.Drivers, driver) && matches(d.Policies, policy) {
 			for _, name := range d.Tests {

@@ -6,22 +6,22 @@ import "go.yaml.in/yaml/v3"
 type Policy struct {
 	Name   string
 	source any
-	// UUIDs says that the policy is for Suite.UUIDs, not for Suite.Integers. The suites bring
-	// keys of text, so that the run shows that keyfill keeps them.
+	// UUIDs reports whether the policy is for Suite.UUIDs, not for Suite.Integers. The
+	// suites bring keys of text, so that the run shows that keyfill keeps them.
 	UUIDs bool
 }
 
 // Policies are the ways in which each suite is filled. The suites make their tables with
 // AUTO_INCREMENT, serial and the like, so the sequences say that they are exclusive. Then
-// the one in blocks follows the keys that INSERTs bring where the engine's counter would;
-// for the joined one the policy has to set that.
+// the sequence with blocks follows the keys that INSERTs bring, as the engine's counter
+// would; for the joined one, the policy has to set follow_explicit.
 var Policies = []Policy{
 	{Name: "sequence", source: map[string]any{"kind": "sequence", "ensure_schema": true, "exclusive": true, "block": 10}},
 	{Name: "joined", source: map[string]any{"kind": "sequence", "ensure_schema": true, "exclusive": true, "transaction": "joined", "follow_explicit": true}},
 	{Name: "uuidv7", source: "uuidv7", UUIDs: true},
 }
 
-// File returns the policy file for a suite with a driver, or nil where the suite has no table
+// File returns the policy file for a suite with a driver, or nil if the suite has no table
 // for it.
 func (p Policy) File(s *Suite, r Run) ([]byte, error) {
 	groups := s.Integers
@@ -47,7 +47,7 @@ func (p Policy) File(s *Suite, r Run) ([]byte, error) {
 	return yaml.Marshal(map[string]any{"version": 1, "tables": entries})
 }
 
-// spelled returns a name as a policy has it.
+// spelled returns a name as a policy writes it.
 func (r Run) spelled(name string) string {
 	return r.Quote + name + r.Quote
 }

@@ -22,7 +22,7 @@ import (
 // Program is the test program of a suite. It runs plain, and through keyfill.
 type Program struct {
 	suite *Suite
-	file  string // the program
+	file  string // the compiled test program
 	place string // the folder of its package, in which it runs
 }
 

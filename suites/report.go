@@ -7,7 +7,7 @@ import (
 	"github.com/keyfill/keyfill/suites/filled"
 )
 
-// Row is one filled run beside the plain run of the same program. Filled is nil if the suite
+// Row is one filled run, and the plain run of the same program. Filled is nil if the suite
 // has no table for the policy.
 type Row struct {
 	Suite         *Suite
@@ -18,8 +18,8 @@ type Row struct {
 	Comparison    Comparison
 }
 
-// Head is the head of the table of rows. The counts of INSERTs may lack the last of a program:
-// see package filled.
+// Head is the head of the table of rows. The counts of INSERTs may lack the last INSERTs of
+// a program: see package filled.
 const Head = "| suite | version | engine, driver | policy | tests run | INSERTs filled, at least | refused | failed plain | failed only when filled | failed only when plain, or not run when filled |\n|---|---|---|---|---|---|---|---|---|---|\n"
 
 // String returns the row as a line of the table.

@@ -18,7 +18,7 @@ type Suite struct {
 	Version string `yaml:"version"`
 	Folder  string `yaml:"folder"` // the package with the tests, below the module; "." for its root
 	Tags    string `yaml:"tags"`   // build tags, with commas between them
-	Skip    string `yaml:"skip"`   // the regular expression of -test.skip; empty: no test
+	Skip    string `yaml:"skip"`   // the regular expression of -test.skip; empty skips no test
 
 	// Pins are modules, as path@version, that the suite needs at an earlier version than the
 	// packages below filled require.
@@ -30,11 +30,12 @@ type Suite struct {
 
 	// Integers are the tables that a sequence fills.
 	Integers []Tables `yaml:"integers"`
-	// UUIDs are the tables of uuidv7. Where there is none, NoUUIDs says why.
+	// UUIDs are the tables of uuidv7. If there is none, NoUUIDs says why.
 	UUIDs   []Tables `yaml:"uuids"`
 	NoUUIDs string   `yaml:"no_uuids"`
 
-	// FillsNone says why no INSERT is filled. Empty: where none is, the run has failed.
+	// FillsNone says why no INSERT is filled. If it is empty, a run that fills no INSERT
+	// has failed.
 	FillsNone string `yaml:"fills_none"`
 
 	Differences []Difference `yaml:"differences"`
@@ -47,12 +48,12 @@ type Edit struct {
 	New  string `yaml:"new"`
 }
 
-// Tables are tables whose keys are alike.
+// Tables are tables whose keys are of the same kind.
 type Tables struct {
 	Column  string   `yaml:"column"`
-	MaxBits int      `yaml:"max_bits"` // 0: as the policy has it where nothing is said
-	Drivers []string `yaml:"drivers"`  // empty: all
-	// Policies are those that fill the tables; empty: all. The suite says why.
+	MaxBits int      `yaml:"max_bits"` // 0 leaves max_bits out of the policy
+	Drivers []string `yaml:"drivers"`  // empty for all drivers
+	// Policies are the policies that fill the tables; empty for all. The suite says why.
 	Policies []string `yaml:"policies"`
 	Tables   []string `yaml:"tables"`
 }
@@ -62,21 +63,22 @@ type Tables struct {
 type Run struct {
 	Engine string            `yaml:"engine"`
 	Driver string            `yaml:"driver"` // the package below filled
-	Tests  string            `yaml:"tests"`  // the regular expression of -test.run; empty: all tests
+	Tests  string            `yaml:"tests"`  // the regular expression of -test.run; empty runs all tests
 	Env    map[string]string `yaml:"env"`
 	Args   []string          `yaml:"args"`
-	// Quote is the character around the names of tables and columns in SQL; empty: none. It
-	// matters for keywords, and on PostgreSQL for capital letters.
+	// Quote is the character around the names of tables and columns in SQL; empty if there
+	// is none. It matters for keywords, and on PostgreSQL for capital letters.
 	Quote string `yaml:"quote"`
 }
 
 // Difference names tests whose result differs between plain and filled, and says why.
 type Difference struct {
-	Drivers  []string `yaml:"drivers"`  // empty: all
-	Policies []string `yaml:"policies"` // empty: all
+	Drivers  []string `yaml:"drivers"`  // empty for all drivers
+	Policies []string `yaml:"policies"` // empty for all policies
 	Tests    []string `yaml:"tests"`
 	Reason   string   `yaml:"reason"`
-	// Sometimes says that the tests may end alike too, since they depend on chance.
+	// Sometimes reports whether the tests may also have the same result, since they depend
+	// on chance.
 	Sometimes bool `yaml:"sometimes"`
 }
 
@@ -122,7 +124,7 @@ func Parse(name string, text []byte) (*Suite, error) {
 	return s, nil
 }
 
-// check returns an error where the file leaves something out that a run needs.
+// check returns an error if the file leaves something out that a run needs.
 func (s *Suite) check() error {
 	switch {
 	case s.Module == "" || s.Version == "" || s.Folder == "":
@@ -159,7 +161,7 @@ func (s *Suite) check() error {
 	return nil
 }
 
-// checkDifference returns an error where a difference can never be found.
+// checkDifference returns an error if a difference can never be found.
 func (s *Suite) checkDifference(d Difference) error {
 	if d.Reason == "" || len(d.Tests) == 0 {
 		return fmt.Errorf("tests and reason have to be there")

@@ -3,9 +3,9 @@
 //
 //	import _ "github.com/keyfill/keyfill/suites/filled/mysql"
 //
-// wraps the driver that is registered as "mysql" and gives the name to the wrapped one, so
-// that the source of the suite stays as it is. Where $KEYFILL_SUITES_POLICY is empty nothing
-// is wrapped: one test program runs both plain and filled.
+// wraps the driver that is registered as "mysql" and gives its name to the wrapped driver,
+// so that the source of the suite stays as it is. If $KEYFILL_SUITES_POLICY is empty,
+// nothing is wrapped: one test program runs both plain and filled.
 package filled
 
 import (
@@ -23,7 +23,7 @@ import (
 
 // The environment of a test program.
 const (
-	PolicyVariable = "KEYFILL_SUITES_POLICY" // the policy file; empty: the program runs plain
+	PolicyVariable = "KEYFILL_SUITES_POLICY" // the policy file; if it is empty, the program runs plain
 	DriverVariable = "KEYFILL_SUITES_DRIVER" // the package below this one whose driver is wrapped
 	CountsVariable = "KEYFILL_SUITES_COUNTS" // the file for Counts
 )
@@ -42,14 +42,15 @@ func (c *Counts) Add(other Counts) {
 	c.Others += other.Others
 }
 
-// drivers is the registry of database/sql, which has no function that takes a name back.
-// The standard library keeps its name and type for such programs: go.dev/issue/67401.
+// drivers is the registry of database/sql, which has no function that removes a name. The
+// standard library keeps its name and type for such programs: go.dev/issue/67401.
 //
 //go:linkname drivers database/sql.drivers
 var drivers map[string]driver.Driver
 
-// Driver gives the names of a registered driver to keyfill around that driver. A package
-// below this one calls it in its init function, before the program can open a database.
+// Driver registers keyfill, around a registered driver, under the names of that driver. A
+// package below this one calls it in its init function, before the program can open a
+// database.
 func Driver(ofPackage string, names ...string) {
 	options, ok := options(ofPackage)
 	if !ok {
@@ -67,8 +68,8 @@ func Driver(ofPackage string, names ...string) {
 	}
 }
 
-// OpenDB is sql.OpenDB, through keyfill where the program runs filled through the driver of
-// the package.
+// OpenDB does what sql.OpenDB does. It does so through keyfill, if the program runs filled
+// through the driver of the package.
 func OpenDB(ofPackage string, c driver.Connector) *sql.DB {
 	options, ok := options(ofPackage)
 	if !ok {
@@ -109,7 +110,8 @@ var (
 	mounts []*keyfill.Mount
 )
 
-// count adds a mount to those whose statistics the program writes.
+// count adds a mount (keyfill's handle on a database) to those whose statistics the program
+// writes.
 func count(m *keyfill.Mount) {
 	mutex.Lock()
 	defer mutex.Unlock()

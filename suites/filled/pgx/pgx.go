@@ -18,12 +18,12 @@ import (
 
 func init() { filled.Driver("pgx", "pgx", "pgx/v5") }
 
-// OpenDB is stdlib.OpenDB, through keyfill.
+// OpenDB does what stdlib.OpenDB does, through keyfill.
 func OpenDB(config pgx.ConnConfig, options ...stdlib.OptionOpenDB) *sql.DB {
 	return filled.OpenDB("pgx", stdlib.GetConnector(config, options...))
 }
 
-// OpenDBFromPool is stdlib.OpenDBFromPool, through keyfill.
+// OpenDBFromPool does what stdlib.OpenDBFromPool does, through keyfill.
 func OpenDBFromPool(pool *pgxpool.Pool, options ...stdlib.OptionOpenDB) *sql.DB {
 	db := filled.OpenDB("pgx", stdlib.GetPoolConnector(pool, options...))
 	db.SetMaxIdleConns(0) // as stdlib does: idle connections stay in the pool
@@ -50,5 +50,6 @@ func WithTables(pool *pgxpool.Pool) *pgxpool.Pool {
 	return pool
 }
 
-// Conn returns the connection of stdlib, given the one that sql.Conn.Raw hands out.
+// Conn returns the connection of stdlib for the connection that sql.Conn.Raw passes to its
+// function.
 func Conn(driverConn any) *stdlib.Conn { return keyfill.Unwrap(driverConn).(*stdlib.Conn) }
