@@ -16,11 +16,11 @@ type entry struct {
 	data []byte
 }
 
-// tarOf returns an archive for tar, compressed by gzip. The files have one time, and no
-// owner.
+// tarOf returns an archive for tar, compressed by gzip. All files have the same time, and
+// no owner.
 func tarOf(content []entry, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
-	packed, err := gzip.NewWriterLevel(&b, gzip.BestCompression) // its head has no name and no time
+	packed, err := gzip.NewWriterLevel(&b, gzip.BestCompression) // the header of gzip has no name and no time
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func tarOf(content []entry, at time.Time) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// zipOf returns an archive for Windows. The files have one time, in UTC.
+// zipOf returns an archive for Windows. All files have the same time, in UTC.
 func zipOf(content []entry, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	files := zip.NewWriter(&b)

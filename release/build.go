@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// platforms are the ones for which a release has an archive.
+// platforms are the platforms for which a release has an archive.
 var platforms = []string{"darwin/amd64", "darwin/arm64", "linux/amd64", "linux/arm64", "windows/amd64", "windows/arm64"}
 
 // command is the folder of the command that is released.
@@ -32,9 +32,9 @@ type builder struct {
 	log       io.Writer
 }
 
-// release writes the files of the release into a folder, which must be empty or absent.
-// Where it is to be compared, everything is built a second time, in other folders and
-// without anything that the first time has left, and a file that differs is an error.
+// release writes the files of the release into a folder, which must be empty or absent. If
+// compare is true, it builds everything a second time, in other folders and without
+// anything that the first build has left, and a file that differs is an error.
 func (b *builder) release(ctx context.Context, folder string, compare bool) error {
 	if entries, err := os.ReadDir(folder); err == nil && len(entries) > 0 {
 		return fmt.Errorf("the folder %s is not empty: remove it or give another one by -out", folder)
@@ -75,7 +75,7 @@ func (b *builder) buildAfresh(ctx context.Context) (map[string][]byte, error) {
 	return b.build(ctx, cache)
 }
 
-// equal says which files differ.
+// equal returns an error that names the files that differ.
 func equal(a, b map[string][]byte) error {
 	var all []error
 	for name := range a {
@@ -90,7 +90,7 @@ func equal(a, b map[string][]byte) error {
 }
 
 // build returns the files of the release by their names. The build cache is the user's,
-// unless a folder is given.
+// unless cache names a folder.
 func (b *builder) build(ctx context.Context, cache string) (map[string][]byte, error) {
 	work, err := os.MkdirTemp("", "keyfill-release-")
 	if err != nil {
@@ -152,8 +152,8 @@ func (b *builder) install(ctx context.Context, t *tree, proxy, cache, platform s
 }
 
 // goInstall returns the command "go install", with more flags, from a proxy to the folder
-// bin of home. Modules of others come from the module cache of this machine, or from its
-// proxies. No database of sums is asked, since it does not know the version: checkInfo
+// bin of home. Other modules come from the module cache of this machine, or from its
+// proxies. No checksum database is asked, since it does not know the version: checkInfo
 // compares with go.sum.
 func (t *tree) goInstall(ctx context.Context, proxy, home, cache, platform string, flags ...string) (*exec.Cmd, error) {
 	env, err := goEnv(ctx, "GOMODCACHE", "GOPROXY", "GOCACHE")

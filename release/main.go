@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return errUsage
 }
 
-// checkFolder checks the modules of a folder and says what it has compared.
+// checkFolder checks the modules of a folder and prints what it has compared.
 func checkFolder(root string, out io.Writer) error {
 	ws, err := readWorkspace(os.DirFS(root))
 	if err != nil {

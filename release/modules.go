@@ -80,7 +80,7 @@ func (ws *workspace) published() []member {
 	return slices.DeleteFunc(slices.Clone(ws.modules), func(m member) bool { return !m.isPublished() })
 }
 
-// member returns the module of a path.
+// member returns the module with a path.
 func (ws *workspace) member(modulePath string) (member, bool) {
 	i := slices.IndexFunc(ws.modules, func(m member) bool { return m.path() == modulePath })
 	if i < 0 {
@@ -89,7 +89,7 @@ func (ws *workspace) member(modulePath string) (member, bool) {
 	return ws.modules[i], true
 }
 
-// check says all that does not fit between the modules.
+// check returns an error with all that does not fit between the modules.
 func (ws *workspace) check() error {
 	var all []error
 	direct := map[string]map[string][]string{} // the folders, by dependency and version
@@ -128,9 +128,9 @@ func (ws *workspace) checkHead(m member) error {
 	return errors.Join(all...)
 }
 
-// checkOurs checks what a module says of the other ones of go.work: it requires all of
-// them in one version, and replaces each by its folder. A published module whose go.mod
-// has the form of a release replaces none.
+// checkOurs checks what go.mod of a module says about the other modules of go.work: it
+// requires all of them in one version, and replaces each by its folder. A published module
+// whose go.mod has the form of a release replaces none.
 func (ws *workspace) checkOurs(m member) error {
 	var all []error
 	want := ""
@@ -221,8 +221,8 @@ func (ws *workspace) releasedForm(m member, version string) ([]byte, error) {
 	return file.Format()
 }
 
-// releasedSums returns go.sum of a module as it is in a release: with both sums of the
-// root module, where it is required.
+// releasedSums returns go.sum of a module as it is in a release: with both sums of the root
+// module, if the module requires it.
 func (ws *workspace) releasedSums(m member, root module.Version, zipSum, modSum string) []byte {
 	if !m.isPublished() || m.folder == "." {
 		return m.sums
@@ -231,7 +231,7 @@ func (ws *workspace) releasedSums(m member, root module.Version, zipSum, modSum 
 	var before, after strings.Builder
 	for line := range strings.Lines(string(m.sums)) {
 		switch dependency, _, _ := strings.Cut(line, " "); {
-		case dependency == root.Path: // of a form that was released
+		case dependency == root.Path: // the sum of an earlier release
 		case dependency < root.Path:
 			before.WriteString(line)
 		default:

@@ -17,8 +17,9 @@ import (
 // license is what SPDX calls the license of this repository.
 const license = "MIT"
 
-// checkInfo says where a command is not what a release promises: its module and version,
-// the platform, no C, no paths of this machine, and modules with the sums of go.sum.
+// checkInfo returns an error unless a command is what a release promises: its module and
+// version, the platform, no C, no paths of this machine, and modules with the sums of
+// go.sum.
 func checkInfo(info *debug.BuildInfo, modulePath, version, platform, gosum string) error {
 	var all []error
 	if info.Main.Path != modulePath || info.Main.Version != version {
@@ -67,7 +68,7 @@ func partsOf(info *debug.BuildInfo, binary []byte, at time.Time) ([]byte, error)
 		part.Properties = &[]cdx.Property{{Name: "go:sum", Value: d.Sum}}
 		parts = append(parts, part)
 	}
-	// Which module needs which is not in a command.
+	// A command does not contain which module needs which.
 	refs, needs := []string{}, []cdx.Dependency{}
 	for _, part := range parts {
 		refs = append(refs, part.BOMRef)
@@ -88,7 +89,7 @@ func partsOf(info *debug.BuildInfo, binary []byte, at time.Time) ([]byte, error)
 	return b.Bytes(), err
 }
 
-// component returns a module as a part of something, with its package URL.
+// component returns a module, with its package URL, as a part of something.
 func component(kind cdx.ComponentType, modulePath, version string) cdx.Component {
 	purl := "pkg:golang/" + modulePath + "@" + url.QueryEscape(version)
 	return cdx.Component{BOMRef: purl, Type: kind, Name: modulePath, Version: version, PackageURL: purl}

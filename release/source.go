@@ -21,8 +21,8 @@ type source struct {
 	time   time.Time // of the commit: all files of a release have it
 }
 
-// open finds the last commit of the repository in a folder. What is not committed is an
-// error, since it would not be in the release.
+// open finds the last commit of the repository in a folder. It returns an error if
+// something is not committed, since that would not be in the release.
 func open(ctx context.Context, folder string) (*source, error) {
 	s := &source{folder: folder}
 	changed, err := s.git(ctx, nil, "status", "--porcelain")
@@ -52,7 +52,7 @@ func (s *source) git(ctx context.Context, env []string, args ...string) (string,
 	return s.gitFrom(ctx, nil, env, args...)
 }
 
-// gitFrom is git with an input.
+// gitFrom does what git does, with an input.
 func (s *source) gitFrom(ctx context.Context, input io.Reader, env []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = s.folder, append(os.Environ(), env...), input
@@ -65,7 +65,7 @@ func (s *source) gitFrom(ctx context.Context, input io.Reader, env []string, arg
 }
 
 // export writes the files of the commit into an empty folder. Line ends are as the go
-// command has git write them.
+// command makes git write them.
 func (s *source) export(ctx context.Context, folder string) error {
 	text, err := s.git(ctx, nil, "-c", "core.autocrlf=input", "-c", "core.eol=lf", "archive", "--format=tar", s.commit)
 	if err != nil {

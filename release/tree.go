@@ -27,7 +27,7 @@ type tree struct {
 }
 
 // released exports a commit into an empty folder and gives its modules the form of a
-// release. Modules that do not fit one another are an error.
+// release. It returns an error if modules do not fit one another.
 func released(ctx context.Context, s *source, folder, version string) (*tree, error) {
 	if err := s.export(ctx, folder); err != nil {
 		return nil, err
@@ -183,13 +183,13 @@ func tag(ctx context.Context, s *source, version string, out io.Writer) error {
 			return err
 		}
 	}
-	// GitHub runs no workflow for tags of which more than three come at once.
+	// GitHub runs no workflow for tags if more than three of them are pushed at once.
 	fmt.Fprintf(out, "tagged %s; send it by\n\n\tgit push origin %s\n\tgit push origin %s\n", commit, strings.Join(tags[1:], " "), tags[0])
 	return nil
 }
 
-// commit commits the files that differ, as a child of the source's commit, at the same
-// time: what is built from either has the same bytes. The index is a file of its own.
+// commit commits the files that differ, as a child of the source's commit, with the same
+// time: what is built from either commit has the same bytes. The index is a separate file.
 func (t *tree) commit(ctx context.Context, s *source, index string) (string, error) {
 	date := s.time.Format("2006-01-02T15:04:05Z")
 	env := []string{"GIT_INDEX_FILE=" + index, "GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date}
