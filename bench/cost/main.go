@@ -4,10 +4,10 @@
 // ways:
 //
 //   - instructions, which cachegrind of valgrind counts: they do not depend on what else
-//     the machine does. The instructions of Go's runtime do a little, and are taken as
-//     they are in the second build, since the statistics allocate nothing;
-//   - the time of the processor, in turns, which knows that an atomic instruction takes
-//     longer than another.
+//     the machine does. The instructions of Go's runtime do a little, and are counted as in
+//     the second build, since the statistics allocate nothing;
+//   - the time of the processor, in turns, since an atomic instruction takes longer than
+//     another one.
 //
 // It fails if a statement takes 2 % more instructions, or one more allocation.
 //
