@@ -29,7 +29,7 @@ type engine struct {
 	types  columnTypes
 	alters alterations
 
-	unfitReference string // the severity where a column refers to a key, and is of another type
+	unfitReference string // the severity for a column that refers to a key and has another type
 
 	lookAtServer func(*checker) error // looks for settings by which a server refuses changes or shares its numbers; nil if there are none
 
@@ -56,25 +56,25 @@ type engine struct {
 
 // alterations are the statements that change a column of an engine.
 type alterations struct {
-	// modifies says that a column is changed by MODIFY, which takes away all that it does not
-	// repeat: see checker.modify.
+	// modifies reports whether a column is changed by MODIFY, which removes everything that
+	// it does not repeat: see checker.modify.
 	modifies bool
 
-	alter       string // gives the column the type; empty where that cannot be done
-	alterText   string // alter for the type of all texts
-	caseless    string // what has the column compare by case: a part of its definition if the engine modifies, else a statement
-	notNull     string // has the column refuse NULL; empty if the engine modifies
-	byDefault   string // has the column take keys that the engine would number always; empty if the policy has to change
-	dropDefault string // takes the default of the column away
-	dropTrigger string // takes the trigger {trigger} away, which is {schema trigger} with its schema
+	alter       string // gives the column the type; empty if the engine cannot do that
+	alterText   string // alter, if the type is text of any length
+	caseless    string // makes the column compare by case: a part of its definition if modifies is set, else a statement
+	notNull     string // makes the column NOT NULL; empty if modifies is set
+	byDefault   string // makes a column that the engine always numbers accept keys; empty if the policy has to change
+	dropDefault string // removes the default of the column
+	dropTrigger string // removes the trigger {trigger}; {schema trigger} is its name with the schema
 }
 
-// columnTypes are the types of columns that an engine has for keys.
+// columnTypes are the types of an engine that columns need for keys.
 type columnTypes struct {
-	integer, bytes string // types of integers of 64 bits, and of 16 bytes
-	text           string // of {length} characters
-	uuid           string // of a UUID
-	uuidText       string // of a UUID in a column that has held text; empty for text
+	integer, bytes string // the types of integers of 64 bits, and of 16 bytes
+	text           string // the type of texts of {length} characters
+	uuid           string // the type of a UUID
+	uuidText       string // the type of a UUID in a column that has held text; empty if it stays text
 }
 
 const (

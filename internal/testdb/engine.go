@@ -18,10 +18,10 @@ type Engine struct {
 	files serverFiles
 
 	serve  func(l *local) []string // the command that is the server
-	socket func(l *local) string   // the Unix socket that serve opens; nil: it has none
+	socket func(l *local) string   // the Unix socket that serve opens; nil if there is none
 
-	durable []string // follows serve where commits are to be flushed: see Durable
-	forgets []string // follows serve where nothing has to survive: see Forgetful
+	durable []string // further options of serve if commits are to be flushed: see Durable
+	forgets []string // further options of serve if nothing has to survive: see Forgetful
 
 	// killed frees the resources that a process keeps after SIGKILL; nil if there are none.
 	killed func(pid int)
@@ -55,13 +55,14 @@ type databaseStatements struct {
 // serverFiles are the programs and files of a server.
 type serverFiles struct {
 	find    func() (programs, error)
-	install func(l *local) []string // the command that fills the data folder; nil: it has none
-	scripts map[string]string       // programs of ours that serve finds in its PATH
-	// configure writes the files that serve reads, when the port is known; nil: it has none.
+	install func(l *local) []string // the command that fills the data folder; nil if there is none
+	scripts map[string]string       // scripts of this package that serve finds in its PATH
+	// configure writes the files that serve reads, when the port is known; nil if there are
+	// none.
 	configure func(l *local) error
 }
 
-// answers reports why the server at the address does not take connections.
+// answers returns an error unless the server at the address accepts connections.
 func (e *Engine) answers(network, address, user string) error {
 	conn, err := net.DialTimeout(network, address, 5*time.Second)
 	if err != nil {

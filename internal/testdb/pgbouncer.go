@@ -25,7 +25,7 @@ func PgBouncer(server *Server, mode string, size int) *Engine {
 			find: func() (programs, error) { return findEach("pgbouncer") },
 			configure: func(l *local) error {
 				text := []byte(configPgBouncer(l, server, mode, size))
-				return os.WriteFile(fileOfPgBouncer(l), text, 0o644) // the folder is closed to others
+				return os.WriteFile(fileOfPgBouncer(l), text, 0o644) // others cannot enter the folder
 			},
 		},
 		serve: func(l *local) []string { return []string{l.programs["pgbouncer"], fileOfPgBouncer(l)} },

@@ -38,9 +38,9 @@ func PostgreSQL() *Engine {
 		dsn:   dsnPostgreSQL,
 		path:  pathPostgreSQL,
 		statements: databaseStatements{
-			// Files are copied, which is half the work of the default way of PostgreSQL 15, by
-			// which each page of the template goes through the log. Older versions know no
-			// other way, and not the word.
+			// Copying files is half the work of the default in PostgreSQL 15, which writes
+			// each page of the template into the log. Older versions always copy files, and
+			// do not know STRATEGY.
 			create: []string{"CREATE DATABASE %s STRATEGY FILE_COPY", "CREATE DATABASE %s"},
 			drop:   "DROP DATABASE %s WITH (FORCE)",
 		},

@@ -21,7 +21,7 @@ func Prometheus(config, rules string) *Engine {
 		files: serverFiles{
 			find: func() (programs, error) { return findEach("prometheus") },
 			configure: func(l *local) error {
-				// The folder is closed to others.
+				// Others cannot enter the folder.
 				return errors.Join(
 					os.WriteFile(filepath.Join(l.folder, "prometheus.yml"), []byte(config), 0o644),
 					os.WriteFile(filepath.Join(l.folder, "rules.yml"), []byte(rules), 0o644))

@@ -23,7 +23,7 @@ type lexis struct {
 	replace          bool   // REPLACE is an INSERT
 }
 
-// stringLexis is what strings look like.
+// stringLexis describes the strings of a dialect.
 type stringLexis struct {
 	backslashes bool // \' in strings
 	escape      bool // E'\''
@@ -32,7 +32,7 @@ type stringLexis struct {
 	double      bool // "…" is a string
 }
 
-// commentLexis is what comments look like.
+// commentLexis describes the comments of a dialect.
 type commentLexis struct {
 	hash         bool // # to the end of the line
 	spacedDashes bool // "--" opens a comment only before white space

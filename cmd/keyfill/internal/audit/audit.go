@@ -1,6 +1,6 @@
-// Package audit compares the numbers of a column with those that its sequence has given,
-// for keyfill audit: which are missing, which are stored twice, and which does the state
-// not know.
+// Package audit compares the numbers in a column with the numbers that its sequence has
+// given, for keyfill audit: it finds numbers that are missing, that are stored twice, or
+// that the state (the sequence's stored counter) does not know.
 //
 // The rows and the state are read in one transaction that shows one moment of the database
 // and changes nothing. The rows are read one after the other, in the order of their
@@ -21,36 +21,36 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Options name what is audited.
+// Options say which column is audited.
 type Options struct {
-	Table, Column string // as the policy has them; the table's first sequence if Column is empty
+	Table, Column string // as the policy names them; if Column is empty, it is the table's first sequence
 	Cancelled     string // TABLE.COLUMN that holds numbers that were given and need no row
 }
 
-// Audit is an audit of the numbers of one state.
+// Audit is an audit of the numbers of one state (the stored counter of a sequence).
 type Audit struct {
 	dialect *dialect.Dialect
 	key     policy.RuleKey
 	state   string // the name of the state
-	name    string // of the column that is audited, for findings
+	name    string // the name of the audited column, for findings
 	parents []string
 
-	columns   []column // in which the state's numbers are stored
+	columns   []column // the columns in which the state's numbers are stored
 	cancelled *column
 
-	// Strict reports whether each number has to be there, since a rollback gives it back.
-	// In other sequences numbers are missing as a rule.
+	// Strict reports whether no number may be missing, since a rollback gives numbers back.
+	// In other sequences some numbers are usually missing.
 	Strict bool
 }
 
-// column is a column with numbers, and the columns of its table that a row is numbered
-// within, all as they are written in SQL.
+// column is a column with numbers, and the columns of its table within which rows are
+// numbered. All names are written as in SQL.
 type column struct {
 	table, number string
 	parents       []string
 }
 
-// Find looks for the columns in the policy and the database.
+// Find finds the columns to audit, in the policy and in the database.
 func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Config, o *Options) (*Audit, error) {
 	rules, err := cfg.Compile(d)
 	if err != nil {
@@ -97,7 +97,7 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 	return a, a.findCancelled(ctx, db, o.Cancelled)
 }
 
-// sequenceOf returns the key of the table that is audited.
+// sequenceOf returns the key column of a table that is to be audited.
 func sequenceOf(d *dialect.Dialect, rule *policy.Rule, o *Options) (policy.RuleKey, error) {
 	var names []string
 	for _, k := range rule.Keys {
@@ -119,8 +119,8 @@ func sequenceOf(d *dialect.Dialect, rule *policy.Rule, o *Options) (policy.RuleK
 	return policy.RuleKey{}, usage.Errorf("no column of %s has integers of a sequence: name a table that has", o.Table)
 }
 
-// find reads a table from the catalog, and returns its column with numbers. remedy continues
-// the error of a column that is not there.
+// find reads a table from the catalog, and returns its column with numbers. If there is no
+// such column, remedy ends the error's text.
 func (a *Audit) find(ctx context.Context, db *sql.DB, table, name, remedy string) (*column, error) {
 	found, err := database.ReadTable(ctx, db, a.dialect, table)
 	if err != nil {
@@ -161,8 +161,8 @@ func (a *Audit) findCancelled(ctx context.Context, db *sql.DB, named string) (er
 	return err
 }
 
-// Run reads the rows and the state, and calls report for each finding. shown is called with
-// the count of rows that were read, from time to time.
+// Run reads the rows and the state, and calls report for each finding. From time to time it
+// calls shown with the number of rows that were read.
 func (a *Audit) Run(ctx context.Context, db *sql.DB, report func(Finding) error, shown func(rows int64)) (Summary, error) {
 	options := engines[a.dialect.Family].snapshot
 	hasStates, err := a.hasStates(ctx, db)
@@ -180,15 +180,15 @@ func (a *Audit) Run(ctx context.Context, db *sql.DB, report func(Finding) error,
 	return run.sum, err
 }
 
-// engine says how a family of engines shows one moment of the database to a transaction,
-// and compares texts by their bytes.
+// engine says how a transaction sees one moment of the database, and how texts are compared
+// by their bytes, for a family of engines.
 type engine struct {
 	snapshot sql.TxOptions
-	exact    string // has %s for the column
+	exact    string // an expression that compares by bytes, with %s for the column
 }
 
-// engines are by family. SQLite shows one moment to every transaction, and its drivers
-// accept no isolation level. SQL Server and Oracle were not run.
+// engines is by family. SQLite shows one moment to every transaction, and its drivers
+// accept no isolation level. The entries for SQL Server and Oracle were never executed.
 var engines = map[dialect.Family]engine{
 	dialect.FamilyMySQL:      {sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, "BINARY %s"},
 	dialect.FamilyPostgreSQL: {sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, "%s"},

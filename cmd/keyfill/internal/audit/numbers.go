@@ -10,10 +10,10 @@ import (
 const (
 	ruleFirst     = "first"     // numbers before the first one are missing
 	ruleGap       = "gap"       // numbers between two others are missing
-	ruleTail      = "tail"      // numbers after the last one, which the state has given, are missing
-	ruleDouble    = "double"    // several rows have one number
+	ruleTail      = "tail"      // numbers that the state has given are missing after the last one
+	ruleDouble    = "double"    // several rows have the same number
 	ruleCancelled = "cancelled" // a row has a number that was cancelled
-	ruleAbove     = "above"     // rows have numbers that the state is still to give
+	ruleAbove     = "above"     // rows have numbers that the state has not given yet
 	ruleBelow     = "below"     // rows have numbers below 1
 	ruleNone      = "none"      // rows have no number
 	ruleState     = "state"     // the state was not compared
@@ -21,19 +21,19 @@ const (
 
 // The severities of findings.
 const (
-	severityError = "error" // not explained
-	severityInfo  = "info"  // as it may be
+	severityError = "error" // the finding needs an explanation
+	severityInfo  = "info"  // the finding may be right
 )
 
-// Finding is something that is not as in an unbroken series.
+// Finding is a difference from an unbroken series of numbers.
 type Finding struct {
 	Rule     string         `json:"rule"`
 	Severity string         `json:"severity"`
 	Column   string         `json:"column"`
-	Parent   map[string]any `json:"parent,omitempty"` // the columns that the row is numbered within, with their values
-	From     int64          `json:"from"`             // the first number it is about, and the last one
+	Parent   map[string]any `json:"parent,omitempty"` // the columns within which the row is numbered, with their values
+	From     int64          `json:"from"`             // the first number of the finding; To is the last one
 	To       int64          `json:"to"`
-	Rows     int64          `json:"rows"` // how many rows it is about
+	Rows     int64          `json:"rows"` // the number of rows in the finding
 	Message  string         `json:"message"`
 }
 
@@ -41,16 +41,16 @@ type Finding struct {
 type Summary struct {
 	Audited, State string
 	Strict         bool
-	Rows           int64 // that have a number
+	Rows           int64 // rows that have a number
 	Known          int64 // cancelled numbers that no row has
 	Missing        int64 // numbers of a sequence with blocks that no row has
-	First, Last    int64 // of all rows
+	First, Last    int64 // the least and the greatest number of all rows
 	Next           int64 // the state's next number; 0 if it was not compared
-	Errors         int64 // findings that are not explained
+	Errors         int64 // findings that need an explanation
 }
 
-// walk compares the numbers of one numbering, which come in ascending order, with those that
-// have to be there.
+// walk compares the numbers of one numbering, which come in ascending order, with the
+// numbers that must be stored.
 type walk struct {
 	begin  int64 // the first number that the sequence gives
 	next   int64 // the state's next number; 0 if it is not known
@@ -59,7 +59,7 @@ type walk struct {
 	found  func(Finding) error
 
 	expected int64 // the number after the last one; 0 before the first one
-	number   int64 // that is counted, by rows and cancelled; 0 before the first one
+	number   int64 // the present number, which rows and void describe; 0 before the first one
 	rows     int64
 	void     bool // the number was cancelled
 
@@ -67,10 +67,10 @@ type walk struct {
 	firstAbove, lastAbove     int64
 	below                     int64 // rows with numbers below 1
 	leastBelow, greatestBelow int64
-	missing, known            int64 // numbers without a row that are as they may be
+	missing, known            int64 // numbers without a row: missing may be missing, known are cancelled
 }
 
-// add takes the next number.
+// add adds a row, or a cancelled number. Numbers have to come in ascending order.
 func (w *walk) add(number int64, cancelled bool) error {
 	if number != w.number && w.rows+w.voids() > 0 {
 		if err := w.settle(); err != nil {
@@ -93,7 +93,7 @@ func (w *walk) voids() int64 {
 	return 0
 }
 
-// settle decides about the number that was counted.
+// settle reports findings about the present number, when all of its rows were added.
 func (w *walk) settle() error {
 	n, rows, void := w.number, w.rows, w.void
 	w.rows, w.void = 0, false
@@ -131,8 +131,8 @@ func (w *walk) settle() error {
 	return nil
 }
 
-// skipped reports the numbers that are missing before n. Numbers below the first one of the
-// sequence are from before it.
+// skipped reports the numbers that are missing before n. Numbers below the first number of
+// the sequence do not count: they were stored before the sequence began.
 func (w *walk) skipped(n int64) error {
 	rule, from := ruleGap, w.expected
 	if from == 0 {
@@ -148,7 +148,7 @@ func (w *walk) skipped(n int64) error {
 	return w.absent(rule, from, n-1)
 }
 
-// absent reports that the numbers from one to another have no row.
+// absent reports that the numbers from from to to have no row.
 func (w *walk) absent(rule string, from, to int64) error {
 	switch {
 	case from > to:
@@ -170,7 +170,7 @@ func (w *walk) absent(rule string, from, to int64) error {
 	return w.find(rule, severityError, from, to, 0, "%s", missing)
 }
 
-// end reports what is known after the last number.
+// end reports the findings that are known after the last number.
 func (w *walk) end() error {
 	if w.rows+w.voids() > 0 {
 		if err := w.settle(); err != nil {
@@ -198,7 +198,7 @@ func (w *walk) find(rule, severity string, from, to, rows int64, message string,
 	return w.found(Finding{Rule: rule, Severity: severity, Parent: w.parent, From: from, To: to, Rows: rows, Message: fmt.Sprintf(message, args...)})
 }
 
-// spanOf names the numbers of rows.
+// spanOf returns the numbers of rows as text.
 func spanOf(from, to, rows int64) string {
 	if from == to {
 		return fmt.Sprintf("%d (%s)", from, terminal.Count(int(rows), "row"))

@@ -60,7 +60,7 @@ func (p *text) End(s Summary) error {
 	return err
 }
 
-// NewJSON returns a printer of JSON, one finding a line and then the summary.
+// NewJSON returns a printer of JSON: a line for each finding, and then the summary.
 func NewJSON(out io.Writer) Printer {
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
@@ -87,7 +87,8 @@ func (p *lines) End(s Summary) error {
 	}{"summary", s.Audited, s.State, s.Strict, s.Rows, s.First, s.Last, s.Next, s.Known, s.Missing, s.Errors})
 }
 
-// NewCSV returns a printer of CSV with a line of names, one finding a line.
+// NewCSV returns a printer of CSV: a line with the names of columns, and a line for each
+// finding.
 func NewCSV(out io.Writer) Printer { return &table{csv.NewWriter(out), false} }
 
 type table struct {

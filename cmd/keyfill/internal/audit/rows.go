@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// run is an audit that reads.
+// run holds the data of one call of Audit.Run.
 type run struct {
 	*Audit
 	ctx       context.Context
@@ -23,7 +23,7 @@ type run struct {
 	sum       Summary
 }
 
-// compare reads all, and reports what it finds.
+// compare reads the rows and the state, and reports all findings.
 func (r *run) compare() error {
 	if err := r.countNone(); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (r *run) compare() error {
 	return r.compareParents()
 }
 
-// found counts and reports a finding.
+// found counts a finding and reports it.
 func (r *run) found(f Finding) error {
 	f.Column = r.name
 	if f.Severity == severityError {
@@ -68,7 +68,8 @@ func (r *run) countNone() error {
 }
 
 // query returns the query of all numbers in their order. A row of its answer has the values
-// of the columns that the number is counted within, the number, and 1 if it is cancelled.
+// of the columns within which rows are numbered, the number, and 1 if the number is
+// cancelled.
 func (r *run) query() string {
 	exact := engines[r.dialect.Family].exact
 	var all, order []string
@@ -83,7 +84,7 @@ func (r *run) query() string {
 		}
 		fmt.Fprintf(&b, "%s AS n, %d AS void FROM %s WHERE %s IS NOT NULL", c.number, i/len(r.columns), c.table, c.number)
 		if r.key.Source.Below > 0 {
-			fmt.Fprintf(&b, " AND %s < %d", c.number, r.key.Source.Below) // the engine gives the others
+			fmt.Fprintf(&b, " AND %s < %d", c.number, r.key.Source.Below) // the engine gives the other numbers
 		}
 		all = append(all, b.String())
 	}
@@ -94,10 +95,10 @@ func (r *run) query() string {
 	return text + " ORDER BY " + strings.Join(append(order, "n"), ", ")
 }
 
-// shownRows is after how many rows the progress is shown.
+// shownRows is the number of rows after which the progress is shown again.
 const shownRows = 10_000
 
-// readRows reads the numbers, one numbering after the other.
+// readRows reads the numbers of all parents, one parent after the other.
 func (r *run) readRows() error {
 	rows, err := r.tx.QueryContext(r.ctx, r.query())
 	if err != nil {
@@ -144,7 +145,7 @@ func (r *run) readRows() error {
 	return r.end(w)
 }
 
-// note counts a row.
+// note adds a row's number to the summary.
 func (r *run) note(number int64) {
 	if r.sum.Rows++; r.sum.Rows == 1 || number < r.sum.First {
 		r.sum.First = number
@@ -154,7 +155,7 @@ func (r *run) note(number int64) {
 	}
 }
 
-// walk begins a numbering, of the rows within the values.
+// walk begins the comparison for the rows within the given values.
 func (r *run) walk(values []any) *walk {
 	return &walk{begin: r.begin(), next: r.sum.Next, strict: r.Strict, parent: r.named(values), found: r.found}
 }
@@ -162,7 +163,7 @@ func (r *run) walk(values []any) *walk {
 // begin returns the first number of each numbering.
 func (r *run) begin() int64 { return max(r.key.Source.Start, r.key.Source.StartAt, 1) }
 
-// end ends a numbering; nil is none.
+// end ends the comparison of w; a nil w is ignored.
 func (r *run) end(w *walk) error {
 	if w == nil {
 		return nil
@@ -173,7 +174,7 @@ func (r *run) end(w *walk) error {
 	return err
 }
 
-// named returns the columns that rows are numbered within, with their values.
+// named returns the columns within which rows are numbered, with their values.
 func (r *run) named(values []any) map[string]any {
 	if r.parents == nil {
 		return nil
@@ -198,7 +199,7 @@ func plainValues(values []any) []any {
 	return plain
 }
 
-// sameValues reports whether the values equal the last ones, of the row before.
+// sameValues reports whether values equal last, the values of the row before.
 func sameValues(values, last []any) bool {
 	for i, v := range values {
 		if b, ok := v.([]byte); ok {
@@ -212,8 +213,8 @@ func sameValues(values, last []any) bool {
 	return true
 }
 
-// hasStates reports whether keyfill's table of states is there, outside of a transaction,
-// which the error of a missing table would end on PostgreSQL.
+// hasStates reports whether keyfill's table of states exists. It asks outside of a
+// transaction, which the error about a missing table would end on PostgreSQL.
 func (a *Audit) hasStates(ctx context.Context, db *sql.DB) (bool, error) {
 	if a.isElsewhere() {
 		return false, nil

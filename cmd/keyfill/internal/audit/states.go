@@ -26,7 +26,8 @@ func (r *run) readState() error {
 	return r.found(Finding{Rule: ruleState, Severity: severityInfo, Message: "the state was not compared with the rows: " + why})
 }
 
-// isElsewhere reports whether keyfill_sequences of this database does not hold the state.
+// isElsewhere reports whether the state is in another place than keyfill_sequences of this
+// database.
 func (a *Audit) isElsewhere() bool {
 	s := a.key.Source
 	return s.Store != "" || s.Table != nil || s.Procedure != "" || s.Upstream != ""
@@ -35,7 +36,7 @@ func (a *Audit) isElsewhere() bool {
 // page is how many states are read at a time.
 const page = 500
 
-// parentState is the state of the rows within some values.
+// parentState is the state (a stored counter) of the rows within some values.
 type parentState struct {
 	values []any
 	next   int64
@@ -98,8 +99,8 @@ func (r *run) parentStates(after string) (states []parentState, read int, last s
 	return states, read, last, hashed, rows.Err()
 }
 
-// parentValues reads the values in the name of a parent's row, from after the bracket that
-// opens them. It returns false for a name that was too long for its values.
+// parentValues reads the values in the name of a parent's row, from the text after the
+// opening bracket. It returns false for a name in which not all values had room.
 func parentValues(list string) (values []any, whole bool) {
 	for list != "" {
 		var value any
@@ -145,7 +146,7 @@ func parentValues(list string) (values []any, whole bool) {
 
 // compareParent compares the state of a parent with the numbers within it.
 func (r *run) compareParent(s parentState) error {
-	var last, stored int64 // the greatest number with the cancelled ones, and of rows
+	var last, stored int64 // last is the greatest number, including cancelled ones; stored is the greatest number of a row
 	for i, c := range append(r.columns, r.cancelledColumns()...) {
 		var where []string
 		for k, p := range c.parents {
