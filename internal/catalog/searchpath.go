@@ -52,7 +52,7 @@ func placeBy(ctx context.Context, q Querier, query string) (texts [3]string, err
 }
 
 // pathPostgreSQL returns what [dialect.Place].Query would return under the search path $1:
-// those of its schemas that exist and that the user may use, each once.
+// the schemas of that path that exist and that the user may use, each once.
 const pathPostgreSQL = `SELECT CAST(ARRAY(
 SELECT n.nspname FROM pg_catalog.unnest(CAST(CAST($1 AS text) AS text[])) WITH ORDINALITY AS w (name, place)
 JOIN pg_catalog.pg_namespace n ON n.nspname = CASE w.name WHEN '$user' THEN current_user ELSE CAST(w.name AS name) END

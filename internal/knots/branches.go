@@ -136,8 +136,8 @@ func (b *branches) names(e ast.Expr) bool {
 	return ok && b.isNamed(part.X)
 }
 
-// asks reports whether an expression tells engines apart: a family, or the name of a
-// dialect.
+// asks reports whether an expression distinguishes engines: it is a family, or the name of
+// a dialect.
 func (b *branches) asks(e ast.Expr) bool {
 	if isFamily(b.info.TypeOf(e)) {
 		return true

@@ -41,7 +41,8 @@ func RunDriver(t *testing.T, o DriverOptions) {
 	t.Run("Nowhere", o.testNowhere)
 }
 
-// fields returns the fields that every driver accepts or refuses, and those of this driver.
+// fields returns the fields that every driver accepts or refuses, and the fields of this
+// driver alone.
 func (o DriverOptions) fields(notPEM string) []Fields {
 	const endpoints, certificates = "endpoints:", "tls:"
 	at := func(addresses ...string) keysource.Endpoints { return keysource.Endpoints{Addresses: addresses} }

@@ -237,8 +237,8 @@ func testSeriesTakeOver(t *testing.T, o Options) {
 	}
 }
 
-// testSeriesLowest checks that of several abandoned series the lowest one with room is
-// taken over.
+// testSeriesLowest checks that, if several series are abandoned, the lowest one with room
+// is taken over.
 func testSeriesLowest(t *testing.T, o Options) {
 	all := owners(t, o.held(), "a", "b")
 	a, b := all[0], all[1]

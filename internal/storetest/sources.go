@@ -19,8 +19,8 @@ type Source interface {
 	Close(ctx context.Context) error
 }
 
-// patient lets a source wait for its store as long as a busy machine needs: an error of a
-// source fails the test.
+// patient lets a source wait an hour for its store, since a busy machine may be slow and an
+// error of a source fails the test.
 var patient = keysource.Env{StoreWait: time.Hour}
 
 // settings describe how a kind of source is opened.

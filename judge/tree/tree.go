@@ -40,14 +40,14 @@ type Node struct {
 	Table *Table
 	// Wrap is the effect of the node on the INSERTs below it; empty for no effect.
 	Wrap Wrap
-	// Leaf says whether the node is a placeholder or a literal, as a key is.
+	// Leaf is the kind of a node without kids; a key is a placeholder or a literal.
 	Leaf Leaf
 	// Ordinal is the place of a placeholder among those in the text, from 1; 0
 	// where the judge does not count them.
 	Ordinal int
 }
 
-// Leaf says whether a leaf is a placeholder, a literal, or neither.
+// Leaf is the kind of a leaf: a placeholder, a literal, or neither.
 type Leaf uint8
 
 // The kinds of leaves.
