@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// counted is the stored value of a state that counts.
+// counted is the value of a state (a stored counter) as etcd keeps it.
 type counted struct {
 	Kind        string `json:"kind"` // the kind of the source
 	Parameters  string `json:"parameters,omitempty"`

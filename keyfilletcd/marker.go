@@ -47,7 +47,8 @@ func (m *marker) Mark(ctx context.Context, until int64) (before int64, err error
 	return before, nil
 }
 
-// bound is the stored value of a column: the name of the state that numbers the column.
+// bound is the stored value of a column: the name of the state (the stored counter) that
+// numbers the column.
 type bound struct {
 	State      string `json:"state"`
 	Parameters string `json:"parameters,omitempty"`

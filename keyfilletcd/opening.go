@@ -14,11 +14,11 @@ import (
 )
 
 // A new series (a range of integers that one process owns) is made in one transaction: it
-// moves the state past the series, and writes the key of the series. With two transactions,
-// etcd could count the series, as it counts the blocks of a sequence. But the key of a
-// series is named by its first integer, which would be known only after the first
-// transaction: a process that is killed between the two would lose a series, and there are
-// few where they are workers' numbers.
+// moves the state (the stored counter) past the series, and writes the key of the series.
+// With two transactions, etcd could count the series, as it counts the blocks of a
+// sequence. But the key of a series is named by its first integer, which would be known
+// only after the first transaction: a process that is killed between the two would lose a
+// series, and there are few where they are workers' numbers.
 //
 // So one process at a time can move the state. A process that finds that another one has
 // moved it writes a key that says that it waits. The next process to move the state also

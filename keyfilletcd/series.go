@@ -20,8 +20,8 @@ type row struct {
 	Epoch int64  `json:"epoch"` // counts the owners
 }
 
-// series gives one owner access to the series of a state. The lease of a series has a key,
-// which etcd removes when the lease ends.
+// series gives one owner access to the series of a state (a stored counter). The lease of a
+// series has a key, which etcd removes when the lease ends.
 type series struct {
 	store   *store
 	counter *counter

@@ -13,8 +13,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// store gives access to the states in one cluster of etcd. It connects at its first use,
-// and sends requests to one member until that member does not answer: see [store.ask].
+// store gives access to the states (the stored counters) in one cluster of etcd. It
+// connects at its first use, and sends requests to one member until that member does not
+// answer: see [store.ask].
 type store struct {
 	config clientv3.Config // the configuration, except the member's address
 	prefix string

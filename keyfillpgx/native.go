@@ -229,8 +229,8 @@ func (t texts) ExecContext(ctx context.Context, query string, args []driver.Name
 }
 
 // QueryContext executes a text, and keeps its rows for the application. It reads the first
-// row, since only then the server reports whether the statement has failed. It does not if
-// the text does not concern keyfill.
+// row, since only then the server reports whether the statement has failed. If the text
+// does not concern keyfill, no row is read.
 func (t texts) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	n := t.native
 	sent, err := n.sent(ctx, &n.call, query)

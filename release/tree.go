@@ -146,8 +146,8 @@ func (t *tree) proxy(s *source, folder string) error {
 	return nil
 }
 
-// tag commits the form of a release beside the branch, and gives the commit the tags of
-// all published modules. It changes no file and no branch, and sends nothing.
+// tag commits the files as a release has them, on no branch, and gives the commit the tags
+// of all published modules. It changes no file and no branch, and sends nothing.
 func tag(ctx context.Context, s *source, version string, out io.Writer) error {
 	folder, err := os.MkdirTemp("", "keyfill-release-")
 	if err != nil {

@@ -24,7 +24,7 @@ type Cell struct {
 	Table       string        // the name of a table that does not exist yet
 }
 
-// Result is the result of measuring a cell.
+// Result is the result of measuring a cell: one method with some number of connections.
 type Result struct {
 	Stored  int64   // all rows, also those before and after the time
 	Rows    int64   // the rows that were committed in the time

@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill/internal/measure"
 )
 
-// Engine holds the facts that the cells need about a database engine.
+// Engine holds the facts about a database engine that the measurements need.
 type Engine struct {
 	Name    string // for the environment and -run
 	Driver  string // as registered with database/sql
@@ -26,7 +26,7 @@ type Engine struct {
 	params   string // of the DSN
 }
 
-// Engines are the engines that cells run on.
+// Engines are the engines on which the methods are measured.
 func Engines() []Engine {
 	return []Engine{
 		{

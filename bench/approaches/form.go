@@ -8,7 +8,7 @@ type Form struct {
 	Held    int    // statements that follow the INSERT in its transaction
 }
 
-// Forms are the forms in which cells run.
+// Forms are the forms of the measured transactions.
 func Forms() []Form {
 	const held = 4
 	return []Form{

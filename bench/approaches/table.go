@@ -43,8 +43,8 @@ func (r row) rates() []float64 {
 	return rates
 }
 
-// Print writes the table: rows a second, how many statements the engine has ended, and
-// where the lines of two methods cross.
+// Print writes the table: rows a second, how many statements the engine has ended with an
+// error, and where the lines of two methods cross.
 func (t *Table) Print(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s\n%s\n", t.Heading, strings.Repeat("=", len([]rune(t.Heading))))

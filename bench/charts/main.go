@@ -1,9 +1,9 @@
-// Command charts draws the figures of docs/performance.md for docs/sources.md, as SVG:
-// the time that a key costs, the rows that an engine stores in a second, and the time
-// and size of tables by the layout of their keys.
+// Command charts draws the figures of docs/performance.md for docs/sources.md, as SVG: the
+// time that a key costs, the rows that an engine stores in a second, and the time and size
+// of tables by the layout of their keys.
 //
 // "make charts" runs it from the folder of the module bench. "make bench" and "make
-// layouts" do so when they have written their tables.
+// layouts" draw them when they have written their tables.
 package main
 
 import (

@@ -40,8 +40,8 @@ var (
 	// column, and numbers of its own.
 	ErrPartition = anchor.New("other-table", "the table is a partition of another one")
 
-	// ErrView is returned for a view: its keys would be numbered by one state, and the keys
-	// of its table by another one.
+	// ErrView is returned for a view: its keys would be numbered by one state (stored
+	// counter), and the keys of its table by another one.
 	ErrView = anchor.New("other-table", "it is a view, and its table may be numbered too")
 
 	// ErrChild is returned for a table that inherits from another one: the other table

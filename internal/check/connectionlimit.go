@@ -9,8 +9,8 @@ import (
 // many keyfill needs beside the application's own.
 func (c *checker) lookAtConnectionLimit() error {
 	one := c.stores[""]
-	// keyfill opens a connection here to read the catalog, even if the states are
-	// elsewhere.
+	// keyfill opens a connection here to read the catalog, even if the counters of all
+	// sources are stored elsewhere.
 	asks := slices.ContainsFunc(c.targets, func(t *target) bool { return t.table.AsksCatalog })
 	if one == nil || one.bad {
 		return nil

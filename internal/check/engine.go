@@ -14,8 +14,8 @@ import (
 type engine struct {
 	alive string // a query that each server of the engine answers with a row
 	now   string // the server's time as keyfill's tables hold it; empty if leases are not looked at
-	clock string // the query for that time in milliseconds since 1970; empty if it is not compared
-	dated string // an expression for the column updated_at that is the same time whatever the driver's time zone
+	clock string // the query for the server's time in milliseconds since 1970; empty if it is not compared
+	dated string // an expression whose value is the time in updated_at, whatever the driver's time zone
 
 	// limit is the query for how many connections the user may have at a time, -1 for any
 	// number. It is empty if that cannot be known. limitRemedy says what to raise.

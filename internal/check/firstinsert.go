@@ -13,8 +13,8 @@ import (
 )
 
 // classOfProblem returns the class of a finding about a column that does not suit its keys.
-// For keys with a stored state, keyfill reads the catalog before the first key and refuses
-// the column. Other keys are sent to the engine, which decides.
+// For keys that are numbered by a stored counter, keyfill reads the catalog before the
+// first key and refuses the column. Other keys are sent to the engine, which decides.
 func (c *checker) classOfProblem(t *target, k *table.Column, col *catalog.Column, problem error) string {
 	switch {
 	case t.table.AsksCatalog, col == nil, col.Generated, col.IdentityAlways:

@@ -17,7 +17,7 @@ import (
 // the last one is used up, so that a process that still inserts is noticed in this time.
 const quiet = 24 * time.Hour
 
-// usedState holds the facts about the use of a state.
+// usedState holds the facts about the use of a state (the stored counter of a source).
 type usedState struct {
 	name   string
 	next   int64

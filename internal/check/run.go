@@ -20,7 +20,7 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 }
 
 // RunCounted does what Run does, and returns how many queries were sent to the catalog and
-// the server, without those about states.
+// the server; queries about stored counters are not included.
 func RunCounted(ctx context.Context, o Options) ([]Finding, int, error) {
 	if o.Now == nil {
 		o.Now = time.Now

@@ -9,9 +9,10 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// A reading is a row of keyfill_sequences that records the next number of a state at some
-// time. Its name is the state's followed by a day, and its parameters are "reading". Only
-// the statement that the rule runs-out prints as its remedy makes such a row.
+// A reading is a row of keyfill_sequences that records the next number of a state (the
+// stored counter of a source) at some time. Its name is the name of the state and a day,
+// and its parameters are "reading". Only the statement that the rule runs-out prints as its
+// remedy makes such a row.
 const readingParameters = "reading"
 
 const (

@@ -113,7 +113,8 @@ func (c *checker) lookPastCounter(f Finding, t *target, i int, st *keys.State, a
 	c.add(f)
 }
 
-// lookAtFloor compares a snowflake source that keeps no state with the keys in its column.
+// lookAtFloor compares a snowflake source, if it has no stored counter, with the keys in
+// its column.
 func (c *checker) lookAtFloor(f Finding, t *target, i int) {
 	err := keys.LookFloor(c.ctx, c.e, t.table, i, t.found.Table, c.home, c.o.Now())
 	if err == nil {

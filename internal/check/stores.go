@@ -118,7 +118,7 @@ func (c *checker) dialectOf(name string) *dialect.Dialect {
 	return c.d
 }
 
-// usesOf returns the sources with a state in a store; the empty name means the
+// usesOf returns the sources whose counters are kept in a store; the empty name means the
 // application's database.
 func (c *checker) usesOf(name string) []policy.Source {
 	var uses []policy.Source

@@ -24,7 +24,8 @@ COALESCE((SELECT MIN(s.subname) FROM pg_catalog.pg_subscription s JOIN pg_catalo
 // ownRelations are keyfill's tables as the search path finds them.
 const ownRelations = "WITH own (r) AS (VALUES (to_regclass('keyfill_sequences')), (to_regclass('keyfill_workers')), (to_regclass('keyfill_series')))\n"
 
-// lookAtTwoWay asks each database that has states whether another server writes into it too.
+// lookAtTwoWay asks each database that keeps counters of sources whether another server
+// writes into it too.
 func (c *checker) lookAtTwoWay() error {
 	for name, one := range c.byName() {
 		ask := engines[one.dialect.Family].twoWay

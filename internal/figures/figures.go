@@ -1,7 +1,7 @@
 // Package figures converts the statistics of a mount (keyfill's handle on a database) to
 // the figures that the metrics of keyfillprom and keyfillotel show: counts by entry of the
-// policy, and one state for each source. Their number depends on the policy alone, however
-// many tables and tenants there are.
+// policy, and the present condition of each source. Their number depends on the policy
+// alone, however many tables and tenants there are.
 package figures
 
 import (

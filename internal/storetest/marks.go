@@ -90,8 +90,8 @@ func testMarkAtOnce(t *testing.T, o Options) {
 	}
 }
 
-// testBind checks that a column has one state, with the parameters with which it was bound
-// first.
+// testBind checks that a column has one state (the stored counter of its keys), with the
+// parameters with which it was bound first.
 func testBind(t *testing.T, o Options) {
 	s, two := o.open(t), o.open(t)
 	column := name("orders") + ".id"

@@ -103,8 +103,8 @@ func testReserveAtOnce(t *testing.T, o Options) {
 	}
 }
 
-// testFirst checks that only a missing state is created, and that a raised one is not
-// created again.
+// testFirst checks that only a missing state (a stored counter) is created, and that a
+// raised one is not created again.
 func testFirst(t *testing.T, o Options) {
 	s := o.open(t)
 	for _, first := range []int64{1, 7, math.MaxInt64 - 1} {

@@ -186,7 +186,8 @@ func testProcessesKilled(t *testing.T, o Options) {
 	}
 }
 
-// Drawers are processes that draw from one state. Each of their keys is noted.
+// Drawers are processes that draw keys from one state (a stored counter). Each key is
+// noted.
 type Drawers struct {
 	all   Seen
 	drawn []*counter

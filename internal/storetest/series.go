@@ -15,8 +15,8 @@ import (
 // size is how many integers the series of most tests have.
 const size = 10
 
-// owners returns access to the series of a new state for several owners, each in its own
-// store.
+// owners returns access to the series of a new state (a stored counter) for several owners,
+// each in its own store.
 func owners(t *testing.T, o Options, names ...string) []keysource.SeriesStore {
 	t.Helper()
 	st, _ := state(1)

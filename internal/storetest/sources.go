@@ -45,7 +45,7 @@ var Kinds = []string{"blocks", "series", "leased"}
 // SourceOptions say which source is opened.
 type SourceOptions struct {
 	Kind  string
-	Name  string        // the name of the state
+	Name  string        // the name of the state, which is the stored counter
 	Owner string        // the owner of a series
 	Lease time.Duration // the lease of a series
 }

@@ -1,6 +1,6 @@
-// Package storetest tests what every [keysource.Store] has to do, whatever keeps the
-// states: the rules of the interfaces in package keysource, and the law that no key is made
-// twice, by sources that use the store from several processes at once.
+// Package storetest tests what every [keysource.Store] has to do, whatever keeps the states
+// (the stored counters): the rules of the interfaces in package keysource, and the law that
+// no key is made twice, by sources that use the store from several processes at once.
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, storetest.Options{
@@ -118,7 +118,7 @@ func (o Options) openHere(t *testing.T) keysource.Store {
 	return o.Open(t)
 }
 
-// name returns the name of a state that no other test has.
+// name returns the name of a state (a stored counter) that no other test has.
 func name(of string) string { return of + "." + rand.Text()[:8] }
 
 // State returns the state of a source, which begins at 1.

@@ -46,8 +46,8 @@ type program struct {
 	judged bool            // package testing has printed PASS or FAIL, so all tests have a result
 }
 
-// lost reports whether the program has ended before all of its tests had a result.
-// A program that has ended before its first test would do so again.
+// lost reports whether the program has ended before all of its tests had a result. A
+// program that has ended before its first test would end there again.
 func (p *program) lost() bool { return p.action == "fail" && !p.judged && len(p.tests) > 0 }
 
 // topLevel returns the tests that are no subtests, in the order in which they began.

@@ -164,7 +164,7 @@ func (p *progress) read(c Choice) (group, place int) {
 	return p.readLocked(c)
 }
 
-// shared returns the one choice of all calls with the same each.
+// shared returns a choice that is the same for all calls with the same value of each.
 func (p *progress) shared(each int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,7 +17,7 @@ type dumper struct {
 	special func(d *dumper, v reflect.Value) *tree.Node
 	wraps   map[string]tree.Wrap // by the names of types
 	// skipped are the fields that describe the text and not the statement, by name or by
-	// type.name, and types that do so as a whole.
+	// type.name, and the types of which all fields do.
 	skipped map[string]bool
 }
 

@@ -55,11 +55,11 @@ func OffsetOf(last bool) int {
 	return 0
 }
 
-// WaysToReserve names the ways to reserve that the tests of key tables go through.
+// WaysToReserve names the ways to reserve numbers in a table; the tests use each of them.
 var WaysToReserve = []string{"pessimistic", "pessimistic-version", "optimistic", "optimistic-version", "procedure"}
 
-// Ways returns the members of WaysToReserve that exist for the state: a table of keyfill's
-// own has no version, and SQLite has no procedures.
+// Ways returns the members of WaysToReserve that exist for the state (the stored counter):
+// a table of keyfill's own has no version, and SQLite has no procedures.
 func (st StateOf) Ways(s *Scratch) []string {
 	return slices.DeleteFunc(slices.Clone(WaysToReserve), func(way string) bool {
 		return st.Table == nil && strings.HasSuffix(way, "-version") || s.Server == nil && way == "procedure"

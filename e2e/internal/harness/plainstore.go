@@ -16,8 +16,8 @@ import (
 )
 
 // PlainStore is a store without SQL, in memory. It uses a lock where etcd uses transactions
-// that compare revisions. Stores that are opened through one driver have the same states,
-// as processes have that use one cluster.
+// that compare revisions. Stores that are opened through one driver have the same states
+// (stored counters), as processes have that use one cluster.
 type PlainStore struct {
 	mu       sync.Mutex
 	states   map[string]*plainCounter // by name

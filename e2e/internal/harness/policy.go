@@ -12,7 +12,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// AlteredSources are sources that keep a state, or whose only state is the table itself.
+// AlteredSources are sources that keep a stored counter, or that count in the application's
+// table itself.
 var AlteredSources = map[string]policy.Source{
 	"sequence":   {Kind: policy.KindSequence, EnsureSchema: true},
 	"named":      {Kind: policy.KindSequence, EnsureSchema: true, Name: "all"},
@@ -61,7 +62,7 @@ func RefusedFor(t *testing.T, what string, err error, reason rewrite.Reason) {
 	}
 }
 
-// KeyKind is a source with a state, and a column for its keys.
+// KeyKind is a source with a stored counter, and a column for its keys.
 type KeyKind struct {
 	Name   string
 	Source policy.Source

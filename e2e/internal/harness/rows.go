@@ -114,7 +114,7 @@ func IntegersOf(t *testing.T, db *sql.DB, query string) []int64 {
 	return all
 }
 
-// Next returns the next value in the row of a state.
+// Next returns the next value in the row of a state (a stored counter).
 func (s *Scratch) Next(t *testing.T, state string) int {
 	t.Helper()
 	return Count(t, s.Raw, "SELECT next_value FROM keyfill_sequences WHERE name = '"+state+"'")

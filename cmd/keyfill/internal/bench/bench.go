@@ -231,7 +231,7 @@ func (b *bench) count(ctx context.Context, table string, want int64) error {
 	return nil
 }
 
-// insert measures way i over a number of connections and notes the result in r.
+// insert measures method i over a number of connections and notes the result in r.
 func (b *bench) insert(ctx context.Context, r *Report, i, connections int) error {
 	m := b.methods[i]
 	b.show(fmt.Sprintf("%s, %d connections", m.Title, connections))

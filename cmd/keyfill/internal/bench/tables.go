@@ -41,7 +41,7 @@ const (
 var stateTables = []string{"keyfill_sequences", "keyfill_workers", "keyfill_series"}
 
 // scratchName matches the names of the tables of all runs. A table with another name is
-// never dropped, even if the ledger names it.
+// never dropped, even if the ledger (the table of the tables of all runs) names it.
 var scratchName = regexp.MustCompile(`^keyfill_bench_([0-9a-f]{16})_[0-9]+$`)
 
 // maxWait bounds how long a run cleans up after an interrupt, and how long it retries an

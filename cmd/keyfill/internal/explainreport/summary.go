@@ -17,7 +17,7 @@ import (
 // These limits bound the memory of a summary for any input.
 const (
 	maxGroups   = 1000  // groups, which are combinations of table, outcome and reason
-	maxShapes   = 10000 // shapes of statements, over all groups
+	maxShapes   = 10000 // statements that differ in more than their values, over all groups
 	maxExamples = 3     // examples of a group
 	maxHints    = 1000  // names of tables that hints are kept for
 )

@@ -16,7 +16,7 @@ type engine struct {
 	// source of the kind native can draw too.
 	sequences bool
 
-	widen     string // gives the key 64 bits; empty if every integer column has them; {definition} is what MODIFY repeats
+	widen     string // the statement that gives the key 64 bits; empty if every integer column has them; {definition} is what MODIFY repeats
 	widened   string // what else to expect when widen runs
 	referring string // the query for the foreign keys that refer to the key
 
