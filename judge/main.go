@@ -4,7 +4,7 @@
 // unknown words into the clauses of the INSERTs that are filled: an INSERT that is still
 // filled, and that the parser does not accept, is wrong. So is a text that keyfill treats
 // as harmless although it calls an unknown function, or has an unknown statement. It exits
-// with 1 when an answer is wrong or a bar is missed.
+// with 1 when an answer is wrong, too few texts are filled, or compiling takes too long.
 //
 //	go run . -corpus folder
 package main
@@ -61,7 +61,8 @@ func main() {
 	}
 }
 
-// run judges all files, prints what it finds and reports whether all bars are passed.
+// run judges all files, prints what it finds and reports whether all bars (required shares
+// and times) are kept.
 func run(w io.Writer, o *options) (bool, error) {
 	files, err := corpus.Files(o.folder)
 	if err != nil {
@@ -207,8 +208,8 @@ func measure(w io.Writer, o *options, dialectName string, statements []corpus.St
 	return nil
 }
 
-// again is how often texts above the bar are measured once more: other programs on the
-// machine may have slowed all of a text's batches.
+// again is how often texts that took longer than allowed are measured once more: other
+// programs on the machine may have slowed all of a text's batches.
 const again = 5
 
 // timed measures the statements that are not passed.

@@ -13,8 +13,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// store gives access to the states in one server or cluster. The client connects at its
-// first use.
+// store gives access to the states (the stored counters) in one server or cluster. The
+// client connects at its first use.
 type store struct {
 	client redis.UniversalClient
 	access access   // if it is byClient, the program closes the client

@@ -89,7 +89,7 @@ func partsOf(info *debug.BuildInfo, binary []byte, at time.Time) ([]byte, error)
 	return b.Bytes(), err
 }
 
-// component returns a module, with its package URL, as a part of something.
+// component returns a module, with its package URL, as a part of a program or an archive.
 func component(kind cdx.ComponentType, modulePath, version string) cdx.Component {
 	purl := "pkg:golang/" + modulePath + "@" + url.QueryEscape(version)
 	return cdx.Component{BOMRef: purl, Type: kind, Name: modulePath, Version: version, PackageURL: purl}

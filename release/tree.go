@@ -18,7 +18,7 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// tree is the files of a commit in the form of a release.
+// tree holds the files of a commit as a release has them.
 type tree struct {
 	folder  string
 	version string

@@ -53,7 +53,8 @@ type Tables struct {
 	Column  string   `yaml:"column"`
 	MaxBits int      `yaml:"max_bits"` // 0 leaves max_bits out of the policy
 	Drivers []string `yaml:"drivers"`  // empty for all drivers
-	// Policies are the policies that fill the tables; empty for all. The suite says why.
+	// Policies are the policies that fill the tables; empty for all. A comment in the
+	// suite's file says why some are left out.
 	Policies []string `yaml:"policies"`
 	Tables   []string `yaml:"tables"`
 }

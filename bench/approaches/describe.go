@@ -7,7 +7,7 @@ import (
 )
 
 // Describe returns the name and version of the server of a DSN. It returns an error if
-// commits are more or less durable than the form says.
+// commits are more or less durable than the form of the transactions says.
 func (e Engine) Describe(ctx context.Context, dsn string, f Form) (string, error) {
 	connector, err := e.Connector(dsn)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/internal/measure"
 )
 
-// Table holds the results of one form on one engine.
+// Table holds the results of one form of transactions on one engine.
 type Table struct {
 	Heading     string
 	Connections []int // the numbers of connections of the cells, ascending

@@ -95,7 +95,7 @@ func keyChart(bench [][]string, note string) (drawing.Bars, error) {
 
 var storedRows = regexp.MustCompile(`^(PostgreSQL|MariaDB|SQLite), (.*), (\d+) connections?: rows a second \((\d+) a second\)$`)
 
-// byHand is the name of a way in which the program numbers the key itself.
+// byHand is the name of the measurements in which the program numbers the key itself.
 const byHand = "an integer sent by hand"
 
 // rowsChart draws how many rows each engine stores in a second.

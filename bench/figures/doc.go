@@ -1,5 +1,6 @@
 // Package figures measures what keyfill costs beside named rivals: time, allocations,
-// memory and the size of a program. Each figure has the bar that it is held to.
+// memory and the size of a program. Each figure has a bar, which is the limit that it has
+// to keep.
 //
 //	make bench                     all figures, under 20 minutes on two cores
 //	make bench ONLY='null|keys'    the groups that match: null, keys, compile, cache,
@@ -11,16 +12,16 @@
 //
 // # How
 //
-// All variants run in one process. A round runs each variant once, in an order that
-// rotates from round to round. A figure is the median, over the rounds, of the ratio of two
+// All variants run in one process. A round runs each variant once, in an order that rotates
+// from round to round. A figure is the median, over the rounds, of the ratio of two
 // variants of the same round, with its 95 % confidence interval (order statistics). The
 // rival runs twice in each round: the ratio of the two, "A/A", shows the noise of the
 // machine. CPU time is the time of the process, with one processor for Go (GOMAXPROCS=1)
 // unless a figure says otherwise. A variant's time includes the collection of its garbage;
 // a collection before each turn lets every variant start with the same heap.
 //
-// The clients and the servers of the engines share the machine. The servers do not
-// sync commits.
+// The clients and the servers of the engines share the machine. The servers do not sync
+// commits.
 //
 // # What is written
 //

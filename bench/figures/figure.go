@@ -75,13 +75,14 @@ type Bar struct {
 	Zero bool `json:"zero,omitempty"`
 }
 
-// atMost returns the bar of a figure that should be small.
+// atMost returns the bar (the required limit) of a figure that should be small.
 func atMost(limit float64) Bar { return Bar{Most: limit, Zero: limit == 0} }
 
-// asFast returns the bar of rows a second in comparison with a rival's.
+// asFast returns the bar (the required limit) for rows a second in comparison with a
+// rival's.
 func asFast() Bar { return Bar{Reach: 0.97, Above: 0.90} }
 
-// write returns the bar as text, in the unit of its figure.
+// write returns the bar (the required limit) as text, in the unit of its figure.
 func (b Bar) write(u Unit) string {
 	switch {
 	case b.Reach > 0:
@@ -94,14 +95,15 @@ func (b Bar) write(u Unit) string {
 	return ""
 }
 
-// The verdicts on a figure; empty if there is no bar.
+// The verdicts on a figure; empty if no limit is required.
 const (
 	met    = "met"
 	notMet = "not met"
 	short  = "too few rounds"
 )
 
-// verdict compares an estimate with the bar. It rounds the median as it is printed.
+// verdict compares an estimate with the bar (the required limit). It rounds the median as
+// it is printed.
 func (b Bar) verdict(u Unit, e stats.Estimate) string {
 	var ok bool
 	switch {

@@ -29,8 +29,8 @@ const (
 // sqlmw with an interceptor that does nothing, and wrapped by keyfill.
 type layers map[string]*sql.DB
 
-// openLayers opens the handles, with at most so many connections each. Keys of
-// "orders" are UUIDs of version 7 as text, keys of "invoices" integers of a block.
+// openLayers opens the handles; connections is the most that each may have. Keys of
+// "orders" are UUIDs of version 7 as text, keys of "invoices" integers of a sequence.
 func openLayers(d *nulldriver.Driver, dialect string, connections int) (layers, error) {
 	mw, err := sqlmw.Driver(d, sqlmw.NullInterceptor{}).(driver.DriverContext).OpenConnector("")
 	if err != nil {
@@ -138,7 +138,7 @@ func readAll(ctx context.Context, db *sql.DB, text string) error {
 	return rows.Err()
 }
 
-// rowsOf returns an INSERT of so many rows of as many columns, with placeholders.
+// rowsOf returns an INSERT of a number of rows, each with these placeholders.
 func rowsOf(table, columns, placeholders string, rows int) string {
 	return "INSERT INTO " + table + " (" + columns + ") VALUES " +
 		strings.TrimSuffix(strings.Repeat("("+placeholders+"), ", rows), ", ")

@@ -15,7 +15,8 @@ import (
 	"github.com/keyfill/keyfill/bench/page"
 )
 
-// Profile shows which parts of the code take the time of a way, and of its rival.
+// Profile shows which parts of the code take the time of a way to use keyfill, and of its
+// rival.
 type Profile struct {
 	What    string  `json:"what"`
 	Against string  `json:"against,omitempty"` // the rival; may be empty
@@ -54,7 +55,7 @@ type profiler struct {
 	folder string
 }
 
-// all profiles ways one after the other; a way and its rival take turns.
+// all profiles ways to use keyfill one after the other; each takes turns with its rival.
 func (p profiler) all(ways []way) ([]Profile, error) {
 	var all []Profile
 	for _, w := range ways {
@@ -204,7 +205,7 @@ func partsOf(ours profileTotals, each float64, rival profileTotals, rivals float
 	return all
 }
 
-// fileName returns a name for the files of a way.
+// fileName returns a name for the files with the profiles of a way to use keyfill.
 func fileName(what string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {

@@ -15,7 +15,7 @@ import (
 
 // layoutEngines are the engines on which statements of many rows, as of "make layouts", are
 // profiled too. MariaDB is in it once, since the way in which a driver sends arguments
-// changes little about them. SQLite is not, since it has no bar.
+// changes little about them. SQLite is not, since no limit is required there.
 var layoutEngines = []string{"PostgreSQL", "MariaDB"}
 
 // ProfileRows profiles rows on a real engine, with one connection and with eight; on some

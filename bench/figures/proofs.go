@@ -18,7 +18,7 @@ import (
 
 // Proofs measures what it costs the server's process of PostgreSQL that a prepared INSERT
 // proves which table its name means. It measures the processor time of that process, since
-// the client's time and the network's are the same. most is the bar, in nanoseconds a row.
+// the client's time and the network's are the same. most is the limit in nanoseconds a row.
 func Proofs(ctx context.Context, r Run, e engines.Engine, connector driver.Connector, most float64) (all []Figure, err error) {
 	db := sql.OpenDB(connector)
 	defer func() { err = errors.Join(err, db.Close()) }()

@@ -89,7 +89,7 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-// Unmet returns the figures that do not keep their bars.
+// Unmet returns the figures that do not keep their bars (required limits).
 func (r *Report) Unmet() []Figure {
 	return slices.DeleteFunc(slices.Clone(r.Figures), func(f Figure) bool { return f.Verdict != notMet })
 }

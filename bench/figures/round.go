@@ -8,10 +8,10 @@ import (
 	"github.com/keyfill/keyfill/internal/stats"
 )
 
-// Variant is one of several ways to do the same thing.
+// Variant is one of several programs that do the same, and that are compared.
 type Variant struct {
 	Name string
-	// Run does the thing n times.
+	// Run does what is measured n times.
 	Run func(n int) error
 	// Setup is called before each turn, and is not measured; nil does nothing.
 	Setup func(n int) error

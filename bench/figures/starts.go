@@ -14,7 +14,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// startMost is the bar for the first INSERT of a process, in comparison with the plain
+// startMost is the limit for the first INSERT of a process, in comparison with the plain
 // driver's.
 const startMost = 6
 

@@ -45,7 +45,7 @@ var barred = []string{"MariaDB", "PostgreSQL"}
 
 const mostV7 = 1.2
 
-// bar returns the bar of a result, and whether the result keeps it, as text.
+// bar returns the limit that a result has to keep (its bar), and whether it does, as text.
 func bar(x Result) string {
 	switch {
 	case x.Layout != measure.V7 || !slices.Contains(barred, x.Engine) || x.Times == 0:

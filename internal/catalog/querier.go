@@ -14,9 +14,9 @@ type Querier interface {
 	Rows(ctx context.Context, query string, args ...any) ([][]any, error)
 }
 
-// DB returns a Querier on any connection of db. Each query may run on another
-// connection: temporary tables, a search_path that was set and other things of a
-// session are seen through [Conn] only.
+// DB returns a Querier on any connection of db. Each query may run on another connection:
+// temporary tables, a search_path that was set, and whatever else belongs to a session are
+// seen through [Conn] only.
 func DB(db *sql.DB) Querier { return pool{db} }
 
 // Conn returns a Querier on a connection of a driver, whichever optional interfaces it has.

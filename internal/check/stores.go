@@ -98,7 +98,8 @@ func hasNoDriver(s policy.Store) bool {
 	return endpoints && !slices.Contains(sql.Drivers(), s.Driver)
 }
 
-// storeOf returns the database that holds the state of a source; nil if it cannot be used.
+// storeOf returns the database that holds the stored counter of a source; nil if it cannot
+// be used.
 func (c *checker) storeOf(name string) *store.Store {
 	if name == "" {
 		return c.home

@@ -127,7 +127,7 @@ func (p *Process) isDead() bool {
 	return p.dead
 }
 
-// step is called between any two things that a process does. It waits while the process is
+// step is called between any two actions of a process. It waits while the process is
 // paused. It returns false if the process has been killed.
 func (p *Process) step(a actor) bool {
 	w := p.World

@@ -249,7 +249,7 @@ func (s *Server) undo(c *Commit) {
 	}
 }
 
-// commit notes a transaction that has changed something, or has a note.
+// commit records a transaction that has changed a row, or has a note.
 func (s *Server) commit(a actor, c *Commit) {
 	if c.Row != "" || len(c.inserted) > 0 || len(c.Changes) > 0 {
 		s.log = append(s.log, c)

@@ -174,7 +174,7 @@ func testProcessesKilled(t *testing.T, o Options) {
 			for i := range 5 {
 				of.Owner = fmt.Sprint("owner", i)
 				d := o.Server.startDrawing(t, of, 0)
-				d.take(t, &all, 30+i) // in the middle of a block
+				d.take(t, &all, 30+i) // in the middle of a block of reserved integers
 				if err := d.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}

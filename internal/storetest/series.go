@@ -219,7 +219,8 @@ func testSeriesTakeOver(t *testing.T, o Options) {
 		t.Errorf("GiveUp: %v", err)
 	}
 	spent := moved(t, b, taken, size+1)
-	// The used-up series is removed when its lease has run out, so the next one is another.
+	// The used-up series is removed when its lease has run out, so the next one has other
+	// integers.
 	next := must(t)(a.Open(t.Context(), 0))
 	if next.First != size+1 {
 		t.Errorf("the next series is %+v", next)

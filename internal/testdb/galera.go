@@ -363,10 +363,10 @@ func (s *Server) await(driver, failure string, ready func(context.Context, *sql.
 // wsrep_sst_keyfill in its PATH.
 const galeraMethod = "keyfill"
 
-// galeraTransfer is the script of that program. The receiving node reports the name of a
-// file in its folder, waits for it, and ends with the position in it, which the giving node
-// writes. The script serves only a node that has nearly everything: a node that needs all
-// data does not start.
+// galeraTransfer is the script of the program by which a node gets the changes that it has
+// missed. The receiving node reports the name of a file in its folder, waits for it, and
+// ends with the position in it, which the giving node writes. The script serves only a node
+// that has nearly everything: a node that needs all data does not start.
 const galeraTransfer = `#!/bin/sh
 while [ $# -gt 0 ]; do
 	case $1 in

@@ -12,8 +12,9 @@ type Choice struct {
 // Cursor is the rest of a test's number, from which the next choices are read.
 type Cursor struct{ rest uint64 }
 
-// Start returns the number of a test in a turn. Tests of different names begin with
-// different numbers, so that one turn makes other choices in each of them.
+// Start returns the number from which the choices of a test in a turn (a run of some of the
+// tests' combinations) follow. Tests of different names begin with different numbers, so
+// that one turn makes other choices in each of them.
 func Start(turn uint64, name string) Cursor { return Cursor{turn + hash(name)} }
 
 // Child returns the number of a subtest that begins here. Adding a constant keeps each

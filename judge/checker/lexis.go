@@ -55,7 +55,7 @@ var lexes = map[string]*lexis{
 	"oracle": {strings: stringLexis{quote: true}, wordStart: "_", wordPart: "_#$", colon: true},
 }
 
-// lexisOf returns the lexis of a dialect.
+// lexisOf returns the lexis of a dialect: how its tokens are written.
 func lexisOf(dialect string) (*lexis, error) {
 	if l := lexes[dialect]; l != nil {
 		return l, nil

@@ -31,9 +31,9 @@ func New(dialectName string) (*Report, error) {
 	return &Report{dialect: d}, nil
 }
 
-// Add judges a text with a call of an unknown function instead of each literal, and with
-// an unknown word instead of the first one of each statement. A text that defines
-// something is left out: later statements make the calls in its definition.
+// Add judges a text with a call of an unknown function instead of each literal, and with an
+// unknown word instead of the first one of each statement. A text that defines a routine or
+// the like is left out: later statements make the calls in its definition.
 func (r *Report) Add(id, text string) {
 	d := r.dialect
 	statements := wordplaces.UnknownStatements(d, text)

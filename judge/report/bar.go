@@ -8,16 +8,17 @@ import (
 	"github.com/keyfill/keyfill/judge/trial"
 )
 
-// Bars are the shares of the texts, in percent, that have to be filled. Zero means no bar.
+// Bars are the least shares of the texts, in percent, that have to be filled. Zero requires
+// nothing.
 type Bars struct {
 	Values  float64 // texts of one INSERT with a column list and VALUES
 	Several float64 // texts of several statements with such INSERTs
 	Query   float64 // texts of one INSERT … SELECT with a column list
 }
 
-// Passed compares the report with the bars, writes the result, and reports whether all are
-// passed: no answer is wrong, none is missed, and the shares are reached. It needs a report
-// by the judge's own kinds.
+// Passed compares the report with the bars (the required shares), writes the result, and
+// reports whether all are passed: no answer is wrong, none is missed, and the shares are
+// reached. It needs a report by the judge's own kinds.
 func (r *Report) Passed(w io.Writer, b Bars) bool {
 	p := &printer{w: w}
 	passed := true

@@ -38,7 +38,7 @@ type row struct {
 // count is a line of the table.
 type count struct {
 	texts, fill, keep, pass, refuse, wrong, missed int
-	held, heldFilled                               int // the parts of texts and fill to which bars apply
+	held, heldFilled                               int // the parts of texts and fill for which a share is required
 	reasons                                        map[trial.Reason]int
 }
 
@@ -194,7 +194,7 @@ func (p *printer) findings(what string, all []finding, examples int) {
 }
 
 // filled returns how many texts of some kinds were filled, and how many there are. It
-// counts only texts to which bars apply.
+// counts only texts of which a share has to be filled.
 func (r *Report) filled(kinds ...string) (filled, all int) {
 	for at, c := range r.rows {
 		if slices.Contains(kinds, at.kind) {

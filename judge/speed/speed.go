@@ -1,5 +1,6 @@
 // Package speed measures how long keyfill takes to compile a text that it has not seen
-// before, and compares the time with a bar that depends on the size of the text.
+// before, and compares the time with a limit (the bar) that depends on the size of the
+// text.
 package speed
 
 import (
@@ -13,7 +14,7 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// The bar for compiling one INSERT: a fixed part, and a part for each byte of
+// The limit for compiling one INSERT (the bar): a fixed part, and a part for each byte of
 // its text.
 const (
 	Fixed   = 1500 * time.Nanosecond
@@ -33,7 +34,7 @@ func (s Sample) Over() float64 {
 	return float64(s.Best-Fixed) / float64(max(s.Bytes, 1))
 }
 
-// Above reports whether the text takes more than the bar.
+// Above reports whether the text takes longer than is allowed.
 func (s Sample) Above() bool { return s.Over() > PerByte }
 
 // Stopwatch measures in one dialect, with a key in every table.
@@ -97,7 +98,7 @@ func (s *Stopwatch) Measure(id, query string) (Sample, bool) {
 var sizes = []int{50, 100, 200, 500, 1000, 10000, 1 << 62}
 
 // Print writes for each class of sizes the times of its texts, the line through all of
-// them, and the examples that are the farthest above the bar.
+// them, and the examples that are the farthest above the limit.
 func Print(w io.Writer, title string, samples []Sample, examples int) error {
 	var err error
 	line := func(format string, args ...any) {

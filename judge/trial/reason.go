@@ -71,7 +71,7 @@ var changes = regexp.MustCompile(`(?is):=|\(\s*(INSERT|UPDATE|DELETE|MERGE)\b|NE
 var goesOn = regexp.MustCompile(`(?is)\bVALUES\b.*\)\s*(UNION|EXCEPT|INTERSECT|MINUS|ORDER|LIMIT|OFFSET|FETCH|FOR)\b`)
 
 // excused reports whether, for a true reason, no key can be numbered into an INSERT …
-// SELECT. The bar applies only to statements in which keys can be numbered.
+// SELECT. Only of the statements in which keys can be numbered, a share has to be filled.
 func excused(v *Verdict) bool {
 	switch rewrite.Reason(v.Reason) {
 	case rewrite.ErrRowID, rewrite.ErrOutputInto, rewrite.ErrSelectForm, rewrite.ErrSelectSeveral, rewrite.ErrOrder:

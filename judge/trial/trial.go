@@ -105,7 +105,7 @@ type Verdict struct {
 	Reason Reason // for refuse
 	Wrong  string // the fault; may be empty
 	Missed bool   // keyfill refused or changed the text without need
-	Apart  bool   // the text may not be SQL to the engine: no bar applies except that nothing is wrong
+	Apart  bool   // the text may not be SQL to the engine: it need not be filled, but nothing may be wrong
 	// Excused reports whether an INSERT … SELECT is rightly refused, since no key can be
 	// numbered into it, or the INSERTs are into temporary tables.
 	Excused bool

@@ -12,8 +12,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// AlteredSources are sources that keep a stored counter, or that count in the application's
-// table itself.
+// AlteredSources are sources that keep a stored counter, or that read the greatest key in
+// the table instead.
 var AlteredSources = map[string]policy.Source{
 	"sequence":   {Kind: policy.KindSequence, EnsureSchema: true},
 	"named":      {Kind: policy.KindSequence, EnsureSchema: true, Name: "all"},

@@ -59,9 +59,9 @@ type bench struct {
 	rowsLeft int           // rows that are not stored yet under the layouts
 	rowsDone int           // rows that are stored under the layouts
 	filling  time.Duration // how long it took to store rowsDone
-	waysLeft int           // how many measurements of ways remain
-	ways     int           // how many measurements of ways are done
-	inserts  time.Duration // how long the measurements of ways took
+	waysLeft int           // how many measurements of ways to make keys remain
+	ways     int           // how many measurements of ways to make keys are done
+	inserts  time.Duration // how long the measurements of ways to make keys took
 }
 
 // identityAgain is a second measurement of the way identity, in which the engine makes the
@@ -84,7 +84,8 @@ func Methods(layouts []measure.Layout) []measure.Method {
 	return methods
 }
 
-// begin sets which layouts and ways are measured, and starts the progress bar.
+// begin sets which layouts of keys and which ways to make them are measured, and starts the
+// progress bar.
 func (b *bench) begin(out io.Writer) {
 	b.layouts = measure.Layouts()
 	if b.options.Driver == "postgres" {
@@ -253,7 +254,7 @@ func (b *bench) insert(ctx context.Context, r *Report, i, connections int) error
 	return err
 }
 
-// inserted is the result of measuring a way.
+// inserted is the result of measuring a way to make keys.
 type inserted struct {
 	stored  int64   // the rows stored, including the first one of each connection
 	rate    float64 // rows a second

@@ -169,8 +169,8 @@ func (r *Report) sizeBars() drawing.Bars {
 	return d
 }
 
-// wayBars returns a chart of the ways over a number of connections. Each chart has the ways
-// in the same order.
+// wayBars returns a chart of the ways to make keys over a number of connections. Each chart
+// has the ways in the same order.
 func (r *Report) wayBars(connections int) drawing.Bars {
 	d := drawing.Bars{Title: "Rows a second, " + connectionsText(connections), Note: "longer is better; the line is the spread\ngrey: the engine makes the key"}
 	var g drawing.Group

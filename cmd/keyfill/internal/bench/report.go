@@ -55,7 +55,7 @@ func (l *layoutLine) add(f filled) {
 	l.Table, l.Indexes = f.table, f.indexes
 }
 
-// wayLine is the result of measuring a way over a number of connections.
+// wayLine is the result of measuring a way to make keys over a number of connections.
 type wayLine struct {
 	Way         string          `json:"way"`
 	Connections int             `json:"connections"`
@@ -180,8 +180,8 @@ func (r *Report) noiseVerdict() string {
 	return text
 }
 
-// wayNoise returns a sentence that says which differences between ways are too small to
-// mean anything.
+// wayNoise returns a sentence that says which differences between ways to make keys are too
+// small to mean anything.
 func (r *Report) wayNoise() string {
 	most := 0.0
 	for _, n := range r.Connections {
@@ -271,7 +271,7 @@ func (r *Report) layoutTable() [][]string {
 
 func megabytes(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }
 
-// wayTable returns the table of the ways, its head first.
+// wayTable returns the table of the ways to make keys, its head first.
 func (r *Report) wayTable() [][]string {
 	head := []string{"way"}
 	for _, n := range r.Connections {
