@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// row is the stored value of a series.
+// row is the stored value of a series: a range of integers that one owner has.
 type row struct {
 	Last  int64  `json:"last"`
 	Next  int64  `json:"next"`  // the lowest integer that is not reserved
@@ -229,7 +229,7 @@ func (s *series) hold(first int64, id clientv3.LeaseID) clientv3.Op {
 	return clientv3.OpPut(s.leaseKey(first), s.owner.Owner, clientv3.WithLease(id))
 }
 
-// TakeOver makes the lowest series without a lease this owner's. If another process takes
+// TakeOver gives this owner the lowest series that has no lease. If another process takes
 // that one first, it tries the others in random order: hundreds of processes that begin at
 // once, each of which wants a worker's number, would otherwise compete for each series in
 // turn.

@@ -13,11 +13,11 @@ import (
 	"github.com/keyfill/keyfill/internal/figures"
 )
 
-// Register makes a meter observe the counts of a mount since it was opened, and the state
-// of its sources, each time that the metrics are collected. The attributes are added to all
-// of its metrics: if a process has several databases, give each one an attribute, such as
-// db.namespace. The mount of a registered name gives the sums over all databases that were
-// opened through the name.
+// Register makes a meter observe the counts of a mount (keyfill's handle on a database)
+// since it was opened, and the state of its sources, each time that the metrics are
+// collected. The attributes are added to all of its metrics: if a process has several
+// databases, give each one an attribute, such as db.namespace. The mount of a registered
+// name gives the sums over all databases that were opened through the name.
 //
 // The error is [ErrRegistered] if the meter observes the mount already, with the same
 // attributes, or is an error of the meter; nothing more is observed then. Unregister of the
@@ -44,7 +44,7 @@ func Register(meter metric.Meter, m *keyfill.Mount, attributes ...attribute.KeyV
 	return &registration{Registration: r, entry: entry}, nil
 }
 
-// instruments are the metrics of a mount.
+// instruments are the metrics of a mount (keyfill's handle on a database).
 type instruments struct {
 	meter  metric.Meter
 	all    []metric.Observable

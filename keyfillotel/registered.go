@@ -12,8 +12,9 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// ErrRegistered is returned by [Register] for a mount that the meter observes already with
-// the same attributes: the meter would add the figures of both registrations.
+// ErrRegistered is returned by [Register] for a mount (keyfill's handle on a database) that
+// the meter observes already with the same attributes: the meter would add the figures of
+// both registrations.
 var ErrRegistered = anchor.Last("mount", "keyfillotel: the meter observes this mount already: register it once, or call Unregister of the first registration before")
 
 // registered are the registrations that are in force. They belong to the process, since

@@ -25,7 +25,8 @@ import (
 	"github.com/keyfill/keyfill/internal/figures"
 )
 
-// collector reads a mount. It is safe for concurrent use.
+// collector reads the statistics of a mount (keyfill's handle on a database). It is safe
+// for concurrent use.
 type collector struct {
 	mount *keyfill.Mount
 
@@ -42,10 +43,10 @@ type entryMetrics struct {
 	statements, filled, keys, withheld, suspects *prometheus.Desc // by entry of the policy
 }
 
-// NewCollector returns a collector of the counts of a mount since it was opened, and of
-// the state of its sources. dbName is the label db_name of all its metrics: several
-// mounts in one registry need a name each. The mount of a registered name gives the sums
-// over all databases that were opened through the name.
+// NewCollector returns a collector of the counts of a mount (keyfill's handle on a
+// database) since it was opened, and of the state of its sources. dbName is the label
+// db_name of all its metrics: several mounts in one registry need a name each. The mount of
+// a registered name gives the sums over all databases that were opened through the name.
 //
 // The collector fails no scrape. It is safe for concurrent use.
 func NewCollector(m *keyfill.Mount, dbName string) prometheus.Collector {

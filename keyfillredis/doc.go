@@ -56,7 +56,7 @@
 //
 // Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no. A store asks the
 // server once for these settings and for maxmemory-policy, and logs by slog's default
-// logger those that may lose numbers.
+// logger the settings that may lose numbers.
 //
 // # When the store goes back
 //

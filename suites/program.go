@@ -132,7 +132,7 @@ func (p *Program) importDrivers() error {
 }
 
 // packageName returns the package of the tests in a folder: the one outside of the package
-// under test if there is one, since a driver may import the latter.
+// under test if there is one, since a driver may import keyfill.
 func packageName(folder string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 	if err != nil {

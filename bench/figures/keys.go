@@ -79,9 +79,10 @@ func slicesOf(all ...[]Variant) (one []Variant) {
 	return one
 }
 
-// uuids returns the sources without a state. A v7 has 4,096 keys a millisecond, and may be
-// a second ahead of the clock. A turn makes fewer keys than that and has a source of its
-// own; a batch has a clock that is fast, which costs some nanoseconds a request.
+// uuids returns the sources without a stored counter. A source of UUIDv7 makes at most
+// 4,096 keys for each millisecond, and may be a second ahead of the clock. A turn makes
+// fewer keys than that second has, from a source of its own. Batches would make more, so
+// their clock is 64 times as fast, which costs some nanoseconds a request.
 func uuids() []Variant {
 	ctx := context.Background()
 	start := time.Now()

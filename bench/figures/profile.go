@@ -222,8 +222,8 @@ type Profiles struct {
 	Profiles []Profile       `json:"profiles"`
 }
 
-// shownShare is the least share of the time that a part must have, of a way or of its
-// rival, to get a line. shownParts is how many lines there are at most.
+// shownShare is the least share of the time that a part of the code must take, in keyfill
+// or in its rival, to get a line. shownParts is how many lines there are at most.
 const (
 	shownShare = 0.015
 	shownParts = 12

@@ -13,7 +13,8 @@ type Variant struct {
 	Name string
 	// Run does what is measured n times.
 	Run func(n int) error
-	// Setup is called before each turn, and is not measured; nil does nothing.
+	// Setup is called before each turn (n repetitions), and is not measured; nil does
+	// nothing.
 	Setup func(n int) error
 }
 

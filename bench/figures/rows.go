@@ -40,8 +40,8 @@ type inserter struct {
 	filled              bool
 }
 
-// comparison is a variant, its rival and the same rival once more, and perhaps another
-// rival after these.
+// comparison is a variant, its rival (the program with which it is compared) and the same
+// rival once more, and perhaps another rival after these.
 type comparison struct {
 	what      string
 	inserters []inserter

@@ -39,7 +39,7 @@ func (r *Report) Compare() {
 	}
 }
 
-// barred are the engines on which uuidv7 in 16 bytes is held to mostV7 times the
+// barred are the engines on which uuidv7 in 16 bytes may take at most mostV7 times the
 // engine's own keys.
 var barred = []string{"MariaDB", "PostgreSQL"}
 

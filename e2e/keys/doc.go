@@ -1,5 +1,5 @@
-// Package keys holds the tests of integer keys: their sources, the state of these, and the
-// tables that get the keys.
+// Package keys holds the tests of integer keys: their sources, the states of the sources
+// (the stored counters), and the tables that get the keys.
 //
 //   - kinds: each kind of integer key on a real table: the keys that it draws, that all
 //     of them fit the column, the end of its range, and other programs that draw from the

@@ -97,7 +97,8 @@ func removeEntry(t *target) string {
 	return "in the policy: remove the entry " + t.entry.Name + "; keep the row in keyfill_sequences, and never set the engine's counter back"
 }
 
-// lastUse returns the state that was used last; a leased state is in use now.
+// lastUse returns the state (stored counter) that was used last; a leased state is in use
+// now.
 func (c *checker) lastUse(states []usedState) usedState {
 	return slices.MaxFunc(states, func(a, b usedState) int {
 		if (a.holder == "") != (b.holder == "") {
@@ -182,7 +183,8 @@ func (c *checker) boundState(row string, to store.Column) (string, error) {
 	return "", nil
 }
 
-// holder returns the holder of a state's lease, empty if no lease is held.
+// holder returns the process that holds the lease of a state (a stored counter), empty if
+// no lease is held.
 func (c *checker) holder(state string) (string, error) {
 	now := c.engine.now
 	if _, err := c.over.Find("", "keyfill_series"); err != nil || now == "" {

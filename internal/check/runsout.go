@@ -26,8 +26,8 @@ type reading struct {
 	at   time.Time
 }
 
-// lookAtEnd adds a finding with the day on which a state has no numbers left, from two
-// readings that have dates: the state's own row, and an older one.
+// lookAtEnd adds a finding with the day on which a state (a stored counter) has no numbers
+// left, from two readings that have dates: the state's own row, and an older one.
 func (c *checker) lookAtEnd(f Finding, st *keys.State, found sequence.Looked) {
 	if st.Row == nil || found.Unmade || found.Next <= 0 || found.Last <= 0 {
 		return

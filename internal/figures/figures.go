@@ -40,7 +40,7 @@ type Entry struct {
 	Filled, Keys, Withheld, Suspects uint64
 }
 
-// Figures are all figures of a mount at one moment.
+// Figures are all figures of a mount (keyfill's handle on a database) at one moment.
 type Figures struct {
 	Statements []Statements
 	Entries    []Entry               // by name

@@ -26,7 +26,7 @@ type Transaction struct {
 	Statements []*Commit
 
 	writes bool // it has the lock
-	epoch  int  // the server's epoch when it got the lock
+	epoch  int  // the server's epoch (the number of its failures) when it got the lock
 
 	// These are for a transaction on a Conn.
 	over bool          // it has ended; guarded by the world's mu

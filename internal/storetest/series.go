@@ -12,7 +12,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// size is how many integers the series of most tests have.
+// size is how many integers the series (ranges that an owner reserves from) have in most
+// tests.
 const size = 10
 
 // owners returns access to the series of a new state (a stored counter) for several owners,
@@ -52,7 +53,7 @@ func want(t *testing.T, what string, got, want keysource.Series) {
 	}
 }
 
-// moved moves a series, which has to succeed, and returns it.
+// moved reserves integers of a series, which has to succeed, and returns the series.
 func moved(t *testing.T, s keysource.SeriesStore, one keysource.Series, to int64) keysource.Series {
 	t.Helper()
 	now, ok, err := s.Move(t.Context(), one, to)
@@ -64,7 +65,8 @@ func moved(t *testing.T, s keysource.SeriesStore, one keysource.Series, to int64
 	return now
 }
 
-// stays checks that a series that the caller knows wrongly is not moved.
+// stays checks that no integer of a series is reserved if the caller knows an old version
+// of it.
 func stays(t *testing.T, s keysource.SeriesStore, one keysource.Series, to int64, is keysource.Series) {
 	t.Helper()
 	now, ok, err := s.Move(t.Context(), one, to)
@@ -74,7 +76,8 @@ func stays(t *testing.T, s keysource.SeriesStore, one keysource.Series, to int64
 	want(t, "what has not moved", now, is)
 }
 
-// testSeriesOpen checks that new series are above all others, and belong to their owner.
+// testSeriesOpen checks that new series (ranges of integers) are above all others, and
+// belong to their owner.
 func testSeriesOpen(t *testing.T, o Options) {
 	all := owners(t, o, "a", "b")
 	a, b := all[0], all[1]
@@ -121,7 +124,8 @@ func testSeriesEnd(t *testing.T, o Options) {
 	}
 }
 
-// testSeriesMove checks that a series moves only if it is as the caller knows it.
+// testSeriesMove checks that integers of a series are reserved only if the series is as the
+// caller knows it.
 func testSeriesMove(t *testing.T, o Options) {
 	all := owners(t, o, "a", "b", "a")
 	a, b, again := all[0], all[1], all[2]
@@ -141,8 +145,8 @@ func testSeriesMove(t *testing.T, o Options) {
 	want(t, "a used-up one", must(t)(a.Own(t.Context())), now)
 }
 
-// testSeriesGiveUp checks that any owner may take the rest of a series that was given up at
-// once, and the integers that were given back with it.
+// testSeriesGiveUp checks that any owner may take the rest of a series (a range of
+// integers) that was given up at once, and the integers that were given back with it.
 func testSeriesGiveUp(t *testing.T, o Options) {
 	all := owners(t, o.held(), "a", "b", "c")
 	a, b, c := all[0], all[1], all[2]
@@ -198,8 +202,8 @@ func takeOver(t *testing.T, s keysource.SeriesStore, n int64) keysource.Series {
 	}
 }
 
-// testSeriesTakeOver checks that a series whose lease has run out goes to the owner that
-// takes it, for good, and that no other owner gets it before.
+// testSeriesTakeOver checks that a series (a range of integers) whose lease has run out
+// goes to the owner that takes it, for good, and that no other owner gets it before.
 func testSeriesTakeOver(t *testing.T, o Options) {
 	all := owners(t, o, "a", "b")
 	a, b := all[0], all[1]
@@ -292,8 +296,8 @@ func testSeriesRenewed(t *testing.T, o Options) {
 	}
 }
 
-// testSeriesAtOnce checks that no integer of a series has two owners, while owners take
-// over series that others give up or leave to their leases.
+// testSeriesAtOnce checks that no integer of a series (a range of integers) has two owners,
+// while owners take over series that others give up or leave to their leases.
 func testSeriesAtOnce(t *testing.T, o Options) {
 	const stores, each, rounds = 3, 3, 12
 	st, _ := state(1)

@@ -25,7 +25,7 @@ var patient = keysource.Env{StoreWait: time.Hour}
 
 // settings describe how a kind of source is opened.
 type settings struct {
-	size  int64 // the size of a series; 0 for a sequence
+	size  int64 // the number of integers of a series, a range that one owner has; 0 for a sequence
 	block int64 // the size of a block; 0 if it adapts to use
 }
 
@@ -50,8 +50,8 @@ type SourceOptions struct {
 	Lease time.Duration // the lease of a series
 }
 
-// Series returns the access to the series from which the source gets its integers, or its
-// worker's number.
+// Series returns the access to the series (ranges of integers) from which the source gets
+// its integers, or its worker's number.
 func (o SourceOptions) Series(s keysource.Store) keysource.SeriesStore {
 	st := State(o.Name)
 	if o.Kind == "leased" {

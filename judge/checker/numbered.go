@@ -11,14 +11,14 @@ import (
 // Numbered returns an error unless an INSERT whose rows come from a query, as the checker
 // read it, gives each column the value that the caller's query gave it, and the key a
 // number: the caller's query has to be a common table expression that names all its
-// columns, and those have to be selected in their order, with one expression more, at the
-// key's place.
+// columns, and these columns have to be selected in their order, with one expression more,
+// at the key's place.
 //
 //	WITH … kf (c1, c2) AS (the caller's query) … SELECT c1, c2, expression FROM …
 //
-// The expressions of its ORDER BY may follow its columns, with names of their own. A
-// value that stands alone in the caller's select list may be selected itself. In
-// PostgreSQL, where the names may be too few, all columns may be selected by a star.
+// The expressions of its ORDER BY may follow its columns, with names of their own. A value
+// that stands alone in the caller's select list may be selected itself. In PostgreSQL,
+// where the names may be too few, all columns may be selected by a star.
 func Numbered(dialect string, n tree.Numbered, q *Query) error {
 	loose := dialect == "postgres" // where a WITH clause may name fewer columns than there are
 	nodes := append(slices.Clone(n.Out.With), n.Out.Source.Kids...)

@@ -131,7 +131,7 @@ func noun(items []item) string {
 	if !items[0].is("CREATE", "ALTER") {
 		return ""
 	}
-	const head = 16 // the noun has to be among the first items
+	const head = 16 // the kind of object has to be among the first items
 	for at, i := range items[:min(head, len(items))] {
 		switch {
 		case i.is("TABLE", "INDEX", "USER", "DATABASE", "SCHEMA", "SEQUENCE"):

@@ -78,7 +78,7 @@ func run(way string, n int) error {
 	return in.Err()
 }
 
-// open opens a database in which the statement of a way is filled.
+// open opens a database in which the statement of the named way is filled.
 func open(name string) (db *sql.DB, exec func() error, err error) {
 	way, ok := ways[name]
 	if !ok {

@@ -127,8 +127,8 @@ func (s *Scratch) Close() error {
 	return errors.Join(err, s.unlock())
 }
 
-// clean drops the tables of all runs in the ledger. The lock of [Lock] ensures that no
-// other run is using them.
+// clean drops the tables of all runs that the ledger lists. The lock of [Lock] ensures that
+// no other run is using them.
 func (s *Scratch) clean(ctx context.Context) error {
 	noted, err := s.pairs(ctx, "SELECT run, table_name FROM "+ledger)
 	if err != nil {
