@@ -18,8 +18,8 @@
 //	            sqlserver  messages that the drivers of SQL Server and Oracle send
 //	            truth      reports of keyfill, compared with the stored rows
 //	keys        kinds      each kind of integer key
-//	            store      the tables that hold the state of sequences
-//	            binding    the state from which the keys of a table come
+//	            store      the tables that hold the counters of sequences
+//	            binding    the stored counter from which the keys of a table come
 //	            follow     keys that other programs store
 //	            catalog    tables as their engine describes them
 //	joined      joined     numberings without gaps, and numberings within a scope
