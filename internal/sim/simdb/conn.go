@@ -31,7 +31,7 @@ type doing struct {
 	looks string // the table for which a SELECT MIN of its least key gets the note too; may be empty
 }
 
-// ServerTime, as the number to note, stands for the time of the server's clock, in
+// ServerTime is a number for [Doing] that stands for the time of the server's clock, in
 // milliseconds since 1970.
 const ServerTime = -1
 
