@@ -123,7 +123,8 @@ type Dialect struct {
 	EmptyIsNull bool
 
 	// Caseless reports whether texts compare without case unless their column says
-	// otherwise.
+	// otherwise: MySQL 8.4 manual, 12.3.1; MariaDB Knowledge Base, "Setting Character Sets
+	// and Collations"; Microsoft Learn, "Collation and Unicode support".
 	Caseless bool
 
 	// BytesAreText reports whether a text column stores bytes as the text that they

@@ -38,11 +38,6 @@ var growField = of("grow", "Whether keys have one character more when all keys o
 var collationField = of("collation", "How the column compares text. binary: byte for byte. Left out, it compares as the engine does where nothing else is said.",
 	word[string](fieldWhat("collation"), collationWords), func(s *Source) *string { return &s.Collation }).as("binary")
 
-// caseless are the engines whose default collation compares text without case: MySQL
-// 8.4 manual, 12.3.1; MariaDB Knowledge Base, "Setting Character Sets and Collations";
-// Microsoft Learn, "Collation and Unicode support".
-var caseless = []string{dialect.MySQL().Name, dialect.MariaDB().Name, dialect.SQLServer().Name}
-
 var collationWords = []string{CollationBinary}
 
 func checkCoprime(m *mistakes, p place, s Source) {
@@ -121,7 +116,7 @@ func (n namer) suitCoprime(m *mistakes, p place, s Source) {
 		return
 	}
 	steps, err := keysource.NewCoprime(s.coprimeOptions())
-	if err == nil && steps.CaseMatters() && s.Collation == "" && slices.Contains(caseless, n.d.Name) {
+	if err == nil && steps.CaseMatters() && s.Collation == "" && n.d.Caseless {
 		m.wrong(p.in("alphabet"), "on %s keys that differ in case alone are equal, unless the column compares byte for byte: say collation: binary where it does, or alphabet: base32", n.d.Title)
 	}
 }
@@ -134,7 +129,7 @@ func completeCoprime(s *Source, d *dialect.Dialect) {
 	completeCounter(s, d)
 	if s.Alphabet == "" && d != nil {
 		s.Alphabet = AlphabetBase62
-		if slices.Contains(caseless, d.Name) && s.Collation == "" {
+		if d.Caseless && s.Collation == "" {
 			s.Alphabet = AlphabetBase32
 		}
 	}
