@@ -9,6 +9,9 @@ import (
 // engine holds the queries for one engine's catalog, and what their answers mean. A field
 // that is nil or empty does not apply to the engine.
 type engine struct {
+	read    reader
+	implied implier
+
 	// list lists the tables, with a number of queries that does not depend on the number of
 	// tables. If it is nil, each table is read when it is looked for.
 	list func(ctx context.Context, q Querier, schemas []string) (*Overview, error)
@@ -47,6 +50,7 @@ const writeColumn = "write its name as the table has it, or add it to the table"
 // engines holds the engines by family.
 var engines = map[dialect.Family]*engine{
 	dialect.FamilyMySQL: {
+		read: readMySQL, implied: impliedBy(showColumns),
 		list:  listMySQL,
 		names: "SELECT CAST(table_name AS CHAR) FROM information_schema.tables WHERE table_schema = COALESCE(?, DATABASE())",
 
@@ -59,6 +63,7 @@ var engines = map[dialect.Family]*engine{
 		noColumn: "write its name as the table has it, add it to the table, or grant this user SELECT and INSERT on it, since the server hides columns to which a user has no right",
 	},
 	dialect.FamilyPostgreSQL: {
+		read: readPostgreSQL, implied: impliedPostgreSQL,
 		list: listPostgreSQL,
 		names: `SELECT CAST(c.relname AS text) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
@@ -72,6 +77,7 @@ AND CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname 
 		noColumn: writeColumn,
 	},
 	dialect.FamilySQLite: {
+		read: readSQLite, implied: impliedSQLite,
 		list:      listSQLite,
 		names:     "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND ?1 IS NULL",
 		temporary: temporaryInSQLite, locate: locateInSQLite,
@@ -80,6 +86,7 @@ AND CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname 
 		noColumn: writeColumn,
 	},
 	dialect.FamilySQLServer: {
+		read: readSQLServer, implied: impliedSQLServer,
 		locate:          locateInSQLServer,
 		column:          (*Declared).inSQLServer,
 		isCaseSensitive: func(c *Column) bool { return c.Collation == "" || hasWord(c.Collation, "bin", "bin2", "cs") }, casing: "Latin1_General_100_BIN2",
@@ -87,6 +94,7 @@ AND CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname 
 		noColumn: writeColumn,
 	},
 	dialect.FamilyOracle: {
+		read: readOracle, implied: impliedOracle,
 		column:   (*Declared).inOracle,
 		noColumn: writeColumn,
 	},

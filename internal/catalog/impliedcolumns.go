@@ -17,14 +17,10 @@ type Name struct {
 // implier returns the columns that one engine fills if an INSERT has no column list.
 type implier func(ctx context.Context, q Querier, n Name) ([]string, error)
 
-// impliers holds the implier of each dialect, by its name.
-var impliers = map[string]implier{
-	"mysql":     impliedBy(showColumns),
-	"mariadb":   impliedBy("SET STATEMENT sql_select_limit = DEFAULT FOR " + showColumns),
-	"postgres":  impliedPostgreSQL,
-	"sqlite":    impliedSQLite,
-	"sqlserver": impliedSQLServer,
-	"oracle":    impliedOracle,
+// ownImpliers holds the impliers of the engines that differ from their family, by the
+// dialect's name.
+var ownImpliers = map[string]implier{
+	dialect.MariaDB().Name: impliedBy("SET STATEMENT sql_select_limit = DEFAULT FOR " + showColumns),
 }
 
 // Implied returns the columns that the values of an INSERT without a column list go to,
@@ -49,8 +45,11 @@ var impliers = map[string]implier{
 // and on MySQL the columns beyond a sql_select_limit. The query changes the next
 // answer of ROW_COUNT() and FOUND_ROWS(), not LAST_INSERT_ID().
 func Implied(ctx context.Context, d *dialect.Dialect, q Querier, n Name) ([]string, error) {
-	ask, ok := impliers[d.Name]
-	if !ok {
+	ask := ownImpliers[d.Name]
+	if e := engines[d.Family]; ask == nil && e != nil {
+		ask = e.implied
+	}
+	if ask == nil {
 		return nil, anchor.Errorf("answer", "the columns of tables of %s cannot be read: list them under columns: in the policy", d.Name)
 	}
 	return ask(ctx, q, n)

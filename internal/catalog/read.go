@@ -11,26 +11,17 @@ import (
 // reader reads a table of one engine. It returns nil if there is no such table.
 type reader func(ctx context.Context, q Querier, schema, table string) (*Table, error)
 
-// readers holds the reader of each dialect, by its name.
-var readers = map[string]reader{
-	"mysql":     readMySQL,
-	"mariadb":   readMySQL,
-	"postgres":  readPostgreSQL,
-	"sqlite":    readSQLite,
-	"sqlserver": readSQLServer,
-	"oracle":    readOracle,
-}
-
 // Read returns the catalog's facts about a table or view. The names are folded as the
 // dialect folds them; without a schema, the table is looked for where the session would
 // find it.
 //
 // Errors: [ErrNoTable] and [ErrAmbiguous] in an [*Error], the driver's errors unchanged.
 func Read(ctx context.Context, d *dialect.Dialect, q Querier, schema, table string) (*Table, error) {
-	read, ok := readers[d.Name]
-	if !ok {
+	e := engines[d.Family]
+	if e == nil {
 		return nil, anchor.Errorf("answer", "the catalog of %s cannot be read", d.Name)
 	}
+	read := e.read
 	if d.ExactTables {
 		read = readExactMySQL
 	}

@@ -177,7 +177,7 @@ func TestReadNothing(t *testing.T) {
 		}
 	}
 	other := *dialect.MySQL()
-	other.Name = "other"
+	other.Name, other.Family = "other", 0
 	if _, err := catalog.Read(context.Background(), &other, &script{}, "", "orders"); err == nil {
 		t.Error("the catalog of an engine that is not known was read")
 	}

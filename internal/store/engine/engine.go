@@ -284,20 +284,26 @@ const (
 	TextKind
 )
 
-// engines holds the engine of each dialect, by the dialect's name.
-var engines = map[string]*Engine{
-	dialect.MySQL().Name:      &mysql,
-	dialect.MariaDB().Name:    &mariadb,
-	dialect.PostgreSQL().Name: &postgres,
-	dialect.SQLite().Name:     &sqlite,
-	dialect.SQLServer().Name:  &sqlserver,
-	dialect.Oracle().Name:     &oracle,
-}
+// engines holds the engines by family, and ownEngines the engines that differ from their
+// family, by the dialect's name.
+var (
+	engines = map[dialect.Family]*Engine{
+		dialect.FamilyMySQL:      &mysql,
+		dialect.FamilyPostgreSQL: &postgres,
+		dialect.FamilySQLite:     &sqlite,
+		dialect.FamilySQLServer:  &sqlserver,
+		dialect.FamilyOracle:     &oracle,
+	}
+	ownEngines = map[string]*Engine{dialect.MariaDB().Name: &mariadb}
+)
 
 // Of returns the engine of a dialect. It panics for a dialect without an engine, which
 // is a mistake of this module.
 func Of(d *dialect.Dialect) *Engine {
-	e := engines[d.Name]
+	e := ownEngines[d.Name]
+	if e == nil {
+		e = engines[d.Family]
+	}
 	if e == nil {
 		panic(fmt.Sprintf("store: no statements for dialect %q", d.Name))
 	}

@@ -29,35 +29,34 @@ type greatestLocked struct {
 	mutex bool
 }
 
-// greatestOf holds the statements of all engines, by the dialect's name.
-var greatestOf = map[string]*greatestLocked{
+// greatestOf holds the statements of the engines, by family.
+var greatestOf = map[dialect.Family]*greatestLocked{
 	// SELECT … FOR UPDATE reads the last committed rows and locks the gap after the
 	// greatest key. Two sessions that read it wait for each other until one is the victim
 	// of a deadlock: MySQL 8.4 Reference Manual, sections 17.7.2.4 and 17.7.5. The mutex
 	// row makes the second session wait before it reads.
-	dialect.MySQL().Name:   {max: "SELECT MAX(%[2]s) FROM %[1]s FOR UPDATE", mutex: true},
-	dialect.MariaDB().Name: {max: "SELECT MAX(%[2]s) FROM %[1]s FOR UPDATE", mutex: true},
+	dialect.FamilyMySQL: {max: "SELECT MAX(%[2]s) FROM %[1]s FOR UPDATE", mutex: true},
 
 	// PostgreSQL does not allow FOR UPDATE with an aggregate, and a row that the query had
 	// waited for would no longer be the greatest one. A statement after the lock sees the
 	// last committed rows under READ COMMITTED, and under the other levels only if it is
 	// the first: PostgreSQL 18 documentation, sections 9.28.10 and 13.2.
-	dialect.PostgreSQL().Name: {lock: "SELECT pg_advisory_xact_lock($1)", hash: true, max: "SELECT MAX(%[2]s)%[3]s FROM %[1]s"},
+	dialect.FamilyPostgreSQL: {lock: "SELECT pg_advisory_xact_lock($1)", hash: true, max: "SELECT MAX(%[2]s)%[3]s FROM %[1]s"},
 
 	// In SQLite one connection writes at a time.
-	dialect.SQLite().Name: {lock: "UPDATE %[1]s SET %[2]s = %[2]s WHERE 0", max: "SELECT MAX(%[2]s) FROM %[1]s"},
+	dialect.FamilySQLite: {lock: "UPDATE %[1]s SET %[2]s = %[2]s WHERE 0", max: "SELECT MAX(%[2]s) FROM %[1]s"},
 
 	// SQL Server locks the end of the index until the transaction ends: Transact-SQL
 	// reference, "Table hints".
-	dialect.SQLServer().Name: {max: "SELECT MAX(%[2]s) FROM %[1]s WITH (UPDLOCK, HOLDLOCK)"},
+	dialect.FamilySQLServer: {max: "SELECT MAX(%[2]s) FROM %[1]s WITH (UPDLOCK, HOLDLOCK)"},
 
 	// Oracle has no locks on ranges: Oracle SQL Language Reference 23, "LOCK TABLE".
-	dialect.Oracle().Name: {lock: "LOCK TABLE %[1]s IN EXCLUSIVE MODE", max: "SELECT TO_CHAR(MAX(%[2]s)) FROM %[1]s"},
+	dialect.FamilyOracle: {lock: "LOCK TABLE %[1]s IN EXCLUSIVE MODE", max: "SELECT TO_CHAR(MAX(%[2]s)) FROM %[1]s"},
 }
 
 // NeedsMutex reports whether the transaction has to change a row of keyfill_sequences
 // (the mutex) before [KeyColumn.LockedMaxKey].
-func NeedsMutex(d *dialect.Dialect) bool { return greatestOf[d.Name].mutex }
+func NeedsMutex(d *dialect.Dialect) bool { return greatestOf[d.Family].mutex }
 
 // MutexName returns the name of the row of keyfill_sequences that serves as the mutex
 // of a column: see [NeedsMutex].
@@ -84,7 +83,7 @@ func MutexName(c store.Column) string {
 //
 // Errors are the driver's own.
 func (k *KeyColumn) LockedMaxKey(ctx context.Context) (int64, error) {
-	way, r := greatestOf[k.Store.Dialect.Name], k.Store
+	way, r := greatestOf[k.Store.Dialect.Family], k.Store
 	if way.lock != "" {
 		var err error
 		if way.hash {

@@ -33,7 +33,7 @@ type Catalog struct {
 }
 
 // Of returns the catalog of the database of s.
-func Of(s *store.Store) Catalog { return Catalog{s, statementsOf[s.Dialect.Name]} }
+func Of(s *store.Store) Catalog { return Catalog{s, known(s.Dialect)} }
 
 // Find returns the name of a sequence as the catalog has it, nil if the sequence does
 // not exist.

@@ -83,19 +83,29 @@ func (t Text) Bind(a Args) []any {
 	return args
 }
 
-// statementsOf holds the statements of the engines that have sequences, by the
-// dialect's name.
-var statementsOf = map[string]*Statements{
-	dialect.PostgreSQL().Name: &postgres,
-	dialect.MariaDB().Name:    &mariadb,
-	dialect.SQLServer().Name:  &sqlserver,
-	dialect.Oracle().Name:     &oracle,
+// statements holds the statements of the families whose engines all have sequences.
+// ownStatements holds the statements of single engines, by the dialect's name.
+var (
+	statements = map[dialect.Family]*Statements{
+		dialect.FamilyPostgreSQL: &postgres,
+		dialect.FamilySQLServer:  &sqlserver,
+		dialect.FamilyOracle:     &oracle,
+	}
+	ownStatements = map[string]*Statements{dialect.MariaDB().Name: &mariadb}
+)
+
+// known returns the statements of an engine, nil if it has no sequences.
+func known(d *dialect.Dialect) *Statements {
+	if own := ownStatements[d.Name]; own != nil {
+		return own
+	}
+	return statements[d.Family]
 }
 
 // StatementsOf returns the statements of an engine. If the engine has no sequences,
 // only Raise and RaiseAboveKeys are set, as advice for people.
 func StatementsOf(d *dialect.Dialect) *Statements {
-	if e := statementsOf[d.Name]; e != nil {
+	if e := known(d); e != nil {
 		return e
 	}
 	return &Statements{Raise: restart, RaiseAboveKeys: restartAboveKeys}
