@@ -372,6 +372,7 @@ var arrows = map[string][]string{
 	"internal/steps":          {},
 	"internal/testturn/reach": {module + "/internal/testturn"},
 	"internal/corpus":         {},
+	"internal/goldens":        {module + "/dialect"},
 	"internal/wordplaces":     {module + "/dialect", module + "/internal/rewrite/scan"},
 	"internal/measure":        {module + "/dialect", module + "/policy"},
 	// The floors of the store: the packages below it stand on it, but for engine.
@@ -505,7 +506,7 @@ func TestImports(t *testing.T) {
 		}
 		if file.test {
 			// An external test imports the package that it tests.
-			allowed = slices.Concat(allowed, testArrows, []string{path.Join(module, file.folder), module + "/internal/sim", module + "/internal/sim/simdb", module + "/internal/steps", module + "/internal/testturn", module + "/internal/wordplaces"})
+			allowed = slices.Concat(allowed, testArrows, []string{path.Join(module, file.folder), module + "/internal/sim", module + "/internal/sim/simdb", module + "/internal/goldens", module + "/internal/steps", module + "/internal/testturn", module + "/internal/wordplaces"})
 		}
 		if file.test && isBelow(file.folder, "internal/store") {
 			allowed = append(append(allowed, floorsOf("internal/store")...), module+"/keysource") // a test uses states from above as well

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/goldens"
 )
 
 func TestFold(t *testing.T) {
@@ -23,7 +24,7 @@ func TestFold(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, d := range dialect.All() {
-			want, ok := tt.want[d.Name]
+			want, ok := tt.want[goldens.Of(d)]
 			if !ok {
 				want = tt.want[""]
 			}
@@ -75,7 +76,7 @@ func TestByName(t *testing.T) {
 		}
 	}
 	_, err := dialect.ByName("postgresql")
-	const want = `dialect: unknown dialect "postgresql": write one of mysql, mariadb, postgres, sqlite, sqlserver, oracle [docs/errors.md#policy]`
+	want := `dialect: unknown dialect "postgresql": write one of ` + dialect.Names() + ` [docs/errors.md#policy]`
 	if err == nil || err.Error() != want {
 		t.Errorf("ByName of an unknown name: %v, want %s", err, want)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/goldens"
 )
 
 func TestSettingRead(t *testing.T) {
@@ -42,8 +43,8 @@ func TestWith(t *testing.T) {
 	counts := map[string]int{"mysql": 4, "mariadb": 10, "postgres": 2, "sqlite": 1, "sqlserver": 2, "oracle": 1}
 	for _, d := range dialect.All() {
 		sets := append([]dialect.Settings{0}, d.Others(`"\:[`)...)
-		if len(sets) != counts[d.Name] {
-			t.Errorf("%s has %d settings, want %d", d.Name, len(sets), counts[d.Name])
+		if len(sets) != counts[goldens.Of(d)] {
+			t.Errorf("%s has %d settings, want %d", d.Name, len(sets), counts[goldens.Of(d)])
 		}
 		seen := map[*dialect.Dialect]bool{}
 		for _, s := range sets {

@@ -180,7 +180,7 @@ func TestCompileDialect(t *testing.T) {
 		{"the configuration's", "oracle", nil, "binary"},
 		{"both the same", "sqlserver", dialect.SQLServer(), "sequential_at_end"},
 		{"the driver's", "", dialect.SQLite(), "string"},
-		{"none", "", nil, "policy: dialect: the dialect is not known; there are mysql, mariadb, postgres, sqlite, sqlserver, oracle"},
+		{"none", "", nil, "policy: dialect: the dialect is not known; there are " + dialect.Names()},
 		{"different", "mysql", dialect.MariaDB(), `policy: dialect: "mysql" is configured, but the database is MariaDB; leave it out`},
 	}
 	for _, tt := range tests {

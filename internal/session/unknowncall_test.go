@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/goldens"
 	"github.com/keyfill/keyfill/internal/wordplaces"
 )
 
@@ -34,11 +35,11 @@ func goldenTexts(t *testing.T, f func(d *dialect.Dialect, name, text string)) {
 			if _, own, has := strings.Cut(name, "."); has {
 				names = strings.Split(own, "+")
 			}
-			for _, of := range names {
-				d, err := dialect.ByName(of)
-				if err != nil {
-					t.Fatalf("%s: %s: %v", path, file.Name, err)
-				}
+			dialects, err := goldens.Dialects(names)
+			if err != nil {
+				t.Fatalf("%s: %s: %v", path, file.Name, err)
+			}
+			for _, d := range dialects {
 				f(d, filepath.Base(path)+" "+name, strings.TrimSuffix(string(file.Data), "\n"))
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/goldens"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/reserver"
@@ -31,7 +32,7 @@ func TestStatements(t *testing.T) {
 			db := store.Pool(d, fakedb.Connector(f, func(f *fakedb.DB) driver.Conn { return fakedb.FullOf(f) }))
 			defer db.Close()
 			got := session(t, f, store.New(d, db))
-			fakedb.Compare(t, filepath.Join("testdata", d.Name+".txtar"), got)
+			fakedb.Compare(t, filepath.Join("testdata", goldens.Of(d)+".txtar"), got)
 		})
 	}
 }
@@ -120,7 +121,7 @@ func TestDDL(t *testing.T) {
 		if len(statements) != 3 {
 			t.Errorf("%s: %d statements", d.Name, len(statements))
 		}
-		archive, err := txtar.ParseFile(filepath.Join("testdata", d.Name+".txtar"))
+		archive, err := txtar.ParseFile(filepath.Join("testdata", goldens.Of(d)+".txtar"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,13 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/goldens"
 	"github.com/keyfill/keyfill/internal/rewrite/bind"
 	"github.com/keyfill/keyfill/internal/rewrite/compile"
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/rewrite"
-	"golang.org/x/tools/txtar"
 )
 
 var update = flag.Bool("update", false, "rewrite the expectations of the golden cases")
@@ -65,13 +67,8 @@ func openArchive(path string) (*archive, error) {
 		if part == "in" {
 			c = &goldenCase{name: name, dialects: a.dialects, in: text, want: map[string]string{}}
 			if _, names, ok := strings.Cut(name, "."); ok {
-				c.dialects = nil
-				for n := range strings.SplitSeq(names, "+") {
-					d, err := dialect.ByName(n)
-					if err != nil {
-						return nil, fmt.Errorf("%s: section %q: %w", path, f.Name, err)
-					}
-					c.dialects = append(c.dialects, d)
+				if c.dialects, err = goldens.Dialects(strings.Split(names, "+")); err != nil {
+					return nil, fmt.Errorf("%s: section %q: %w", path, f.Name, err)
 				}
 			}
 			if byName[name] != nil {
@@ -95,12 +92,9 @@ func (a *archive) readComment() error {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
 		switch word {
 		case "dialects":
-			for _, n := range strings.Fields(rest) {
-				d, err := dialect.ByName(n)
-				if err != nil {
-					return err
-				}
-				a.dialects = append(a.dialects, d)
+			var err error
+			if a.dialects, err = goldens.Dialects(strings.Fields(rest)); err != nil {
+				return err
 			}
 		case "target":
 			a.targets = append(a.targets, rest)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/goldens"
 	"github.com/keyfill/keyfill/internal/rewrite/bind"
 	"github.com/keyfill/keyfill/internal/rewrite/compile"
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
@@ -227,7 +228,7 @@ func (g *generator) key(table string) string {
 
 // tail returns a clause of the dialect behind the rows.
 func (g *generator) tail() string {
-	switch g.d.Name {
+	switch goldens.Of(g.d) {
 	case "mysql", "mariadb":
 		return g.pick("", ";", " ON DUPLICATE KEY UPDATE note = "+g.value())
 	case "postgres", "sqlite":

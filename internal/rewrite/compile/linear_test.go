@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/goldens"
 	"github.com/keyfill/keyfill/internal/rewrite/compile"
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/steps"
@@ -178,7 +179,7 @@ func (g *grown) lists() {
 // ctes repeats a definition in front of the text, and one that is the text.
 func (g *grown) ctes() {
 	g.add("ctes", steps.Text{Head: "WITH ", Unit: "c" + steps.Number + " AS (SELECT 1), ", Tail: "c AS (SELECT 1) " + g.q})
-	if g.d.Name == "postgres" {
+	if goldens.Has("postgres", g.d) {
 		g.add("insertsInCtes", steps.Text{Head: "WITH ", Unit: "c" + steps.Number + " AS (" + g.q + "), ", Tail: "c AS (SELECT 1) SELECT 1"})
 	}
 	if !g.isWord(0, "with") {

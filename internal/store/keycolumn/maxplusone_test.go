@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/goldens"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
@@ -43,15 +44,15 @@ func TestLockedMaxKey(t *testing.T) {
 			if err != nil || got != answer.want {
 				t.Errorf("%s: %v gives %d, %v; want %d", d.Name, answer.max, got, err, answer.want)
 			}
-			if got := f.Lines(); got != want[d.Name] {
-				t.Errorf("%s sends\n%s\nwant\n%s", d.Name, got, want[d.Name])
+			if got := f.Lines(); got != want[goldens.Of(d)] {
+				t.Errorf("%s sends\n%s\nwant\n%s", d.Name, got, want[goldens.Of(d)])
 			}
 		}
 		f := &fakedb.DB{Answer: func(string) fakedb.Reply { return fakedb.Reply{Err: fakedb.ErrRefused} }}
 		if _, err := keycolumn.Of(store.Within(d, fakedb.FullOf(f)), column).LockedMaxKey(context.Background()); !errors.Is(err, fakedb.ErrRefused) {
 			t.Errorf("%s: %v, want the driver's error", d.Name, err)
 		}
-		if mutex := d.Name == "mysql" || d.Name == "mariadb"; keycolumn.NeedsMutex(d) != mutex {
+		if mutex := goldens.Has("mysql mariadb", d); keycolumn.NeedsMutex(d) != mutex {
 			t.Errorf("%s: NeedsMutex is %v", d.Name, !mutex)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/goldens"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/native"
@@ -41,7 +42,7 @@ func newNativeFake(d *dialect.Dialect) *nativeFake {
 		"mariadb":   {"nextval(`sales`.`numbers`)"},
 		"sqlserver": {"(NEXT VALUE FOR [sales].[numbers])"},
 		"oracle":    {"sales", nil, `"sales"."numbers"."NEXTVAL"`},
-	}[d.Name]
+	}[goldens.Of(d)]
 	return n
 }
 
@@ -128,11 +129,11 @@ func TestNativeStatements(t *testing.T) {
 				}
 				got = append(got, txtar.File{Name: name, Data: []byte(f.Lines() + "\n")})
 			}
-			if d.Name == "mysql" || d.Name == "sqlite" {
+			if goldens.Has("mysql sqlite", d) {
 				if _, err := r.Reserve(ctx, 100, 0); !errors.Is(err, store.ErrNoNative) {
 					t.Errorf("Reserve: %v", err)
 				}
-				fakedb.Compare(t, filepath.Join("testdata", "native_"+d.Name+".txtar"), nil)
+				fakedb.Compare(t, filepath.Join("testdata", "native_"+goldens.Of(d)+".txtar"), nil)
 				return
 			}
 			first, err := r.Reserve(ctx, 100, 0)
@@ -152,7 +153,7 @@ func TestNativeStatements(t *testing.T) {
 			r, f = openNative(t, n, own)
 			_, err = r.Reserve(ctx, 100, 0)
 			step("Reserve from the column's own", err)
-			fakedb.Compare(t, filepath.Join("testdata", "native_"+d.Name+".txtar"), got)
+			fakedb.Compare(t, filepath.Join("testdata", "native_"+goldens.Of(d)+".txtar"), got)
 		})
 	}
 }

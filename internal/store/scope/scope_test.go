@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/goldens"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/scope"
@@ -125,7 +126,7 @@ func TestScopeStatements(t *testing.T) {
 					return engineAnswers(query)
 				}
 			}
-			fakedb.Compare(t, filepath.Join("testdata", "scope_"+d.Name+".txtar"), got)
+			fakedb.Compare(t, filepath.Join("testdata", "scope_"+goldens.Of(d)+".txtar"), got)
 		})
 	}
 }

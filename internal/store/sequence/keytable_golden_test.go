@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/goldens"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/reserver"
@@ -69,7 +70,7 @@ func TestKeyTableStatements(t *testing.T) {
 	for _, d := range dialect.All() {
 		t.Run(d.Name, func(t *testing.T) {
 			f := &fakedb.DB{Answer: keyAnswers}
-			fakedb.Compare(t, filepath.Join("testdata", "keytable_"+d.Name+".txtar"), keySession(t, d, f))
+			fakedb.Compare(t, filepath.Join("testdata", "keytable_"+goldens.Of(d)+".txtar"), keySession(t, d, f))
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/goldens"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/sequence"
@@ -25,7 +26,7 @@ func TestSeriesStatements(t *testing.T) {
 			f := &fakedb.DB{Answer: a.Answer}
 			db := store.Pool(d, fakedb.Connector(f, func(f *fakedb.DB) driver.Conn { return fakedb.FullOf(f) }))
 			defer db.Close()
-			fakedb.Compare(t, filepath.Join("testdata", "series_"+d.Name+".txtar"), seriesSession(t, f, a, store.New(d, db)))
+			fakedb.Compare(t, filepath.Join("testdata", "series_"+goldens.Of(d)+".txtar"), seriesSession(t, f, a, store.New(d, db)))
 		})
 	}
 }
