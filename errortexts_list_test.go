@@ -81,8 +81,6 @@ var noInstruction = []struct {
 		"the scope's column %q: %s",
 		"the keys of the column",
 		"the column's own sequence",
-		"the row of one column (start_at)",
-		"the rows of one table's parents",
 		"a value with the tag ",
 		"the greatest key: %w",
 		"%w but a %T",

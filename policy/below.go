@@ -1,7 +1,9 @@
 package policy
 
 var belowField = of("below", "The first integer that the sequence does not give, since the column's own counter (AUTO_INCREMENT, serial, IDENTITY, AUTOINCREMENT) gives the integers from there on. The engine is asked whether its counter stands there. Left out, the column has no such counter.",
-	judged[int64](leastBelow), func(s *Source) *int64 { return &s.Below }).as(1_000_000_000)
+	judged[int64](leastBelow), func(s *Source) *int64 { return &s.Below }).as(1_000_000_000).
+	checked(checkBelow).suited(namer.suitBelow).
+	notBesideUpstream("the column's own counter knows nothing of the store that upstream names")
 
 // leastBelow is the least value of below: it leaves the sequence a single integer, 1.
 const leastBelow = 2
@@ -19,6 +21,8 @@ func checkBelow(m *mistakes, p place, s Source) {
 		m.wrong(at, "exclusive says that nothing else fills the column, and below that its own counter does; take one")
 	case s.Start >= s.Below:
 		m.wrong(p.in("start"), "%d is not below %d, where the sequence ends; give a lower one", s.Start, s.Below)
+	case s.StartAt >= s.Below && s.Start == 0:
+		m.wrong(p.in("start_at"), "%d is not below %d, where the sequence ends; give a lower one", s.StartAt, s.Below)
 	}
 }
 

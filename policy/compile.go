@@ -137,9 +137,7 @@ func (k *compiler) complete(p place, s Source) Source {
 		s = kind.withDefaultSchema(s, p.section == "sources" || s.Name != "")
 	}
 	s = kind.complete(s, k.names.d)
-	if kind.suit != nil {
-		kind.suit(k.names, k.mistakes, p, s)
-	}
+	kind.suitAll(k.names, k.mistakes, p, s)
 	return s
 }
 

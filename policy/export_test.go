@@ -79,12 +79,16 @@ func dumpRule(b *strings.Builder, what string, r *Rule) {
 // dumpSource returns what a source says besides its kind and epoch.
 func dumpSource(s Source) string {
 	words := []string{"source:"}
+	told := map[string]bool{
+		"epoch": true, "scope": true, "table": true, "worker": true, "worker_lease": true,
+		"upstream": true, "upstream_block": true, "upstream_lasts": true,
+	}
 	for _, f := range []struct {
 		name  string
 		value any
 	}{
 		{"name", s.Name}, {"store", s.Store},
-		{"block", s.Block}, {"min_block", s.MinBlock}, {"max_block", s.MaxBlock}, {"start", s.Start}, {"below", s.Below}, {"start_at", s.StartAt}, {"skip_range", s.SkipRange},
+		{"block", s.Block}, {"min_block", s.MinBlock}, {"max_block", s.MaxBlock}, {"start", s.Start},
 		{"ensure_schema", s.EnsureSchema}, {"create", s.CreateRow()},
 		{"exclusive", s.Exclusive}, {"follow_explicit", s.FollowExplicit},
 		{"on_behind", s.OnBehind}, {"on_store_rollback", s.OnStoreRollback},
@@ -96,8 +100,15 @@ func dumpSource(s Source) string {
 		{"sequence", s.Sequence}, {"length", s.Length}, {"alphabet", s.Alphabet}, {"k", s.K}, {"grow", s.Grow},
 		{"collation", s.Collation}, {"key", s.Key}, {"spread", s.Spread}, {"series", s.Series}, {"lease", s.Lease},
 	} {
+		told[f.name] = true
 		if !reflect.ValueOf(f.value).IsZero() {
 			words = append(words, fmt.Sprintf("%s=%v", f.name, f.value))
+		}
+	}
+	for _, f := range ownFields { // the fields that were added since
+		if !told[f.name] && f.isSet(&s) {
+			value := reflect.ValueOf(s).FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, strings.ReplaceAll(f.name, "_", "")) })
+			words = append(words, fmt.Sprintf("%s=%v", f.name, value))
 		}
 	}
 	if s.Worker != nil {

@@ -18,10 +18,9 @@ func Guarantees(s Source, d *dialect.Dialect) (g Guarantee, ok bool) {
 		return Guarantee{}, false
 	}
 	s = k.complete(s, d)
-	if m := (&mistakes{}); k.suit != nil {
-		if k.suit(namer{d}, m, place{}, s); m.err() != nil {
-			return Guarantee{}, false
-		}
+	m := &mistakes{}
+	if k.suitAll(namer{d}, m, place{}, s); m.err() != nil {
+		return Guarantee{}, false
 	}
 	g = k.guarantee
 	g.Short = k.integer

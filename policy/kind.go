@@ -57,11 +57,13 @@ type kind struct {
 	fields []*sourceField
 
 	// check reports the mistakes in the fields of s, which is at p, that do not depend
-	// on the dialect. It is nil if there can be none.
+	// on the dialect and that the fields do not report themselves. It is nil if there
+	// can be none.
 	check func(m *mistakes, p place, s Source)
 
 	// suit reports why s, whose defaults are set and which is at p, does not suit a
-	// dialect. It is nil if every dialect suits.
+	// dialect, except for what its fields report themselves: see suitAll. It is nil if
+	// every dialect suits.
 	suit func(n namer, m *mistakes, p place, s Source)
 
 	// defaults sets the fields that s leaves out. It is nil if the kind has no
@@ -81,6 +83,18 @@ var asText = []dialect.Layout{dialect.SequentialAsString}
 
 // reads reports whether sources of kind k have the field f.
 func (k *kind) reads(f *sourceField) bool { return slices.Contains(k.fields, f) }
+
+// suitAll reports why s, whose defaults are set and which is at p, does not suit a dialect.
+func (k *kind) suitAll(n namer, m *mistakes, p place, s Source) {
+	if k.suit != nil {
+		k.suit(n, m, p, s)
+	}
+	for _, f := range k.fields {
+		if f.suit != nil {
+			f.suit(n, m, p, s)
+		}
+	}
+}
 
 // isIdentity reports whether the engine makes the keys of this kind.
 func (k *kind) isIdentity() bool { return k.open == nil }

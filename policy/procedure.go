@@ -6,7 +6,8 @@ var viaField = of("via", "What reserves the numbers. table: statements; procedur
 	word[string](fieldWhat("via"), viaWords), func(s *Source) *string { return &s.Via }).byDefault("table").as("procedure")
 
 var procedureField = of("procedure", "The stored procedure, with via: procedure.",
-	text, func(s *Source) *string { return &s.Procedure }).byDefault("keyfill_reserve").as("shop.reserve_numbers")
+	text, func(s *Source) *string { return &s.Procedure }).byDefault("keyfill_reserve").as("shop.reserve_numbers").
+	checked(checkProcedure)
 
 // checkProcedure reports the fields of the sequence at p that are of no use with a
 // stored procedure, or without one.

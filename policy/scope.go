@@ -7,7 +7,10 @@ import (
 )
 
 var scopeField = of("scope", "The columns within whose values rows are numbered, each a name or {column, type}. Left out, there is one numbering for the table.",
-	scopeShape(), func(s *Source) **Scope { return &s.Scope }).as([]string{"order_id"})
+	scopeShape(), func(s *Source) **Scope { return &s.Scope }).as([]string{"order_id"}).
+	checked(checkScope).suited(namer.suitScope).
+	notBesideUpstream("each parent has a numbering of its own, and the integers of upstream belong to this column alone").
+	owning("the rows of one table's parents")
 
 var scopeTypes = []string{ScopeInteger, ScopeText}
 
@@ -17,6 +20,9 @@ const scopeWhat = "type of a scope's column"
 // checkScope checks the columns for whose values the sequence at p numbers rows
 // separately.
 func checkScope(m *mistakes, p place, s Source) {
+	if s.Scope == nil {
+		return
+	}
 	at := p.in("scope")
 	if len(*s.Scope) == 0 {
 		m.wrong(at, "it names no column; leave it out for one numbering of the whole table")
@@ -44,13 +50,14 @@ func checkScope(m *mistakes, p place, s Source) {
 	}
 }
 
-// suitScope checks the names of the columns at p for a dialect.
-func (n namer) suitScope(m *mistakes, p place, scope Scope) {
+// suitScope checks the names of the scope's columns, of the sequence at p, in a dialect.
+func (n namer) suitScope(m *mistakes, p place, s Source) {
+	at := p.in("scope")
 	seen := make(map[string]bool)
-	for i, c := range scope {
-		folded := n.suitColumn(m, p.element(i), c.Column)
+	for i, c := range s.scope() {
+		folded := n.suitColumn(m, at.element(i), c.Column)
 		if seen[folded] && folded != "" {
-			m.wrong(p.element(i), "%s twice; leave one of the two", show(c.Column))
+			m.wrong(at.element(i), "%s twice; leave one of the two", show(c.Column))
 		}
 		seen[folded] = true
 	}

@@ -16,8 +16,8 @@ var sequenceKind = kind{
 	stateful:  true,
 	layouts:   asText,
 	fields: slices.Concat(counterFields, []*sourceField{
-		belowField, startAtField, skipRangeField, followExplicitField, onBehindField, transactionField, viaField, procedureField, scopeField,
-		upstreamField, upstreamBlockField, upstreamLastsField,
+		belowField, startAtField, skipRangeField, upstreamField, upstreamBlockField, upstreamLastsField,
+		followExplicitField, onBehindField, viaField, procedureField, scopeField, transactionField,
 	}),
 	check:    checkSequence,
 	suit:     namer.suitSequence,
@@ -26,7 +26,8 @@ var sequenceKind = kind{
 }
 
 var transactionField = of("transaction", "In which transaction numbers are reserved. autonomous: in one of their own, so that a rollback leaves a gap; joined: in the statement's, without gaps, and one transaction at a time. With scope it is joined.",
-	word[string](fieldWhat("transaction"), transactionWords), func(s *Source) *string { return &s.Transaction }).byDefault("autonomous").as("joined")
+	word[string](fieldWhat("transaction"), transactionWords), func(s *Source) *string { return &s.Transaction }).byDefault("autonomous").as("joined").
+	checked(checkJoined)
 
 var followExplicitField = of("follow_explicit", "Whether the state is raised above the keys that INSERTs bring. Left out, it is so with transaction: joined, on SQLite, and where the column has AUTO_INCREMENT and the sequence says exclusive or below.",
 	boolean, func(s *Source) *bool { return &s.FollowExplicit }).as(true)
@@ -37,24 +38,16 @@ func checkSequence(m *mistakes, p place, s Source) {
 	checkWord(m, p, "on_behind", s.OnBehind, remedies)
 	checkCounter(m, p, s)
 	checkStart(m, p, s)
-	checkBelow(m, p, s)
-	checkStartAt(m, p, s)
-	checkSkipRange(m, p, s)
-	checkUpstream(m, p, s)
 	checkWord(m, p, "transaction", s.Transaction, transactionWords)
 	checkWord(m, p, "via", s.Via, viaWords)
-	checkProcedure(m, p, s)
-	if s.Scope != nil {
-		checkScope(m, p, s)
-	}
-	if s.joined() {
-		checkJoined(m, p, s)
-	}
 }
 
 // checkJoined reports the fields that are of no use for the sequence at p, which
 // reserves the numbers of each statement in the statement's own transaction.
 func checkJoined(m *mistakes, p place, s Source) {
+	if !s.joined() {
+		return
+	}
 	what := "joined"
 	if s.Scope != nil {
 		what = "scoped"
@@ -76,10 +69,6 @@ func checkJoined(m *mistakes, p place, s Source) {
 // suitSequence checks the sequence at p for a dialect.
 func (n namer) suitSequence(m *mistakes, p place, s Source) {
 	n.suitCounter(m, p, s)
-	if s.Scope != nil {
-		n.suitScope(m, p.in("scope"), *s.Scope)
-	}
-	n.suitBelow(m, p, s)
 	if s.Via != ViaProcedure {
 		return
 	}

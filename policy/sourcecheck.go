@@ -20,4 +20,12 @@ func checkSource(m *mistakes, p place, s Source) {
 	if k.check != nil {
 		k.check(m, p, s)
 	}
+	for _, f := range k.fields {
+		if f.check != nil {
+			f.check(m, p, s)
+		}
+		if f.upstream != "" && s.Upstream != "" && f.isSet(&s) {
+			m.wrong(p.in(f.name), "%s; leave one of the two out", f.upstream)
+		}
+	}
 }

@@ -12,12 +12,27 @@ func checkWord[V ~string](m *mistakes, p place, field string, word V, words []st
 // fieldWhat returns what messages call a value of the field.
 func fieldWhat(field string) string { return "word for " + field + ":" }
 
-// sourceField is a field of a source. Except for the field kind, each belongs to the
-// kinds that list it.
+// sourceField is a field of a source, with the rules about it. Except for the field kind,
+// each belongs to the kinds that list it.
 type sourceField struct {
 	field[Source]
 
 	isSet func(s *Source) bool // whether s has another than the zero value in the field
+
+	// check reports the mistakes in the field of the source at p, which may not set it.
+	// They do not depend on the dialect. It is nil if there can be none.
+	check func(m *mistakes, p place, s Source)
+
+	// suit reports why the field of the source at p, whose defaults are set, does not suit
+	// a dialect. It is nil if every dialect suits.
+	suit func(n namer, m *mistakes, p place, s Source)
+
+	// upstream says why the field cannot stand beside upstream, empty if it can.
+	upstream string
+
+	// owns names the part of a column that a source with the field counts through, which no
+	// two columns can share; empty if there is no such part.
+	owns string
 }
 
 // of returns the field of a source called name. The arguments are the ones of [bind].
@@ -49,5 +64,28 @@ func (f *sourceField) byDefault(value any) *sourceField {
 
 func (f *sourceField) as(examples ...any) *sourceField {
 	f.field = f.field.as(examples...)
+	return f
+}
+
+// checked and suited set the checks of the field.
+func (f *sourceField) checked(check func(m *mistakes, p place, s Source)) *sourceField {
+	f.check = check
+	return f
+}
+
+func (f *sourceField) suited(suit func(n namer, m *mistakes, p place, s Source)) *sourceField {
+	f.suit = suit
+	return f
+}
+
+// notBesideUpstream sets why the field cannot stand beside upstream.
+func (f *sourceField) notBesideUpstream(why string) *sourceField {
+	f.upstream = why
+	return f
+}
+
+// owning sets the part of a column that a source with the field counts through.
+func (f *sourceField) owning(part string) *sourceField {
+	f.owns = part
 	return f
 }

@@ -1,7 +1,10 @@
 package policy
 
 var startAtField = of("start_at", "The least integer that the sequence gives, in the place of start. Another sequence that fills the column goes on below it in processes that still have it: keyfill writes that end into its row, and refuses a start_at that it has passed. Left out, a column has one sequence at a time.",
-	judged[int64](leastStartAt), func(s *Source) *int64 { return &s.StartAt }).as(3_000_000_000)
+	judged[int64](leastStartAt), func(s *Source) *int64 { return &s.StartAt }).as(3_000_000_000).
+	checked(checkStartAt).
+	notBesideUpstream("the integers of upstream belong to this column alone").
+	owning("the row of one column (start_at)")
 
 // leastStartAt is the least value of start_at: it leaves the sequence before a single
 // integer, 1.
@@ -18,8 +21,6 @@ func checkStartAt(m *mistakes, p place, s Source) {
 		m.wrong(at, "%d leaves no integer to the sequence before it; give one of at least %d", s.StartAt, leastStartAt)
 	case s.Start != 0:
 		m.wrong(p.in("start"), "start_at says where the sequence begins; leave start out")
-	case s.Below != 0 && s.StartAt >= s.Below:
-		m.wrong(at, "%d is not below %d, where the sequence ends; give a lower one", s.StartAt, s.Below)
 	}
 	for _, f := range []struct {
 		name  string

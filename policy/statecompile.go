@@ -9,10 +9,11 @@ func (s Source) ofColumn() string {
 		return "the keys of the column"
 	case s.Kind == KindNative && s.Sequence == "":
 		return "the column's own sequence"
-	case s.StartAt != 0:
-		return "the row of one column (start_at)"
-	case s.Scope != nil:
-		return "the rows of one table's parents"
+	}
+	for _, f := range ownFields {
+		if f.owns != "" && f.isSet(&s) {
+			return f.owns
+		}
 	}
 	return ""
 }

@@ -3,7 +3,8 @@ package policy
 import "time"
 
 var upstreamField = of("upstream", "The store that the state in the application's own database gets its integers from, in blocks that last while that store is down: the name of an entry of stores. Left out, the state has all integers to itself.",
-	text.matching(sourceNamePattern), func(s *Source) *string { return &s.Upstream }).as("central")
+	text.matching(sourceNamePattern), func(s *Source) *string { return &s.Upstream }).as("central").
+	checked(checkUpstream)
 
 var upstreamBlockField = of("upstream_block", "How many integers a block of upstream has. Left out, it follows the use, as upstream_lasts says.",
 	atLeast[int64](1), func(s *Source) *int64 { return &s.UpstreamBlock }).as(100_000)
@@ -49,11 +50,7 @@ func checkUpstream(m *mistakes, p place, s Source) {
 		{"table", s.Table != nil, "with upstream the state is in keyfill's own table, which has a place for the blocks"},
 		{"via", s.Via == ViaProcedure, "a procedure knows nothing of the blocks of upstream"},
 		{"lock", s.Lock == LockOptimistic, "the blocks of upstream are taken under the lock of one statement"},
-		{"scope", s.Scope != nil, "each parent has a numbering of its own, and the integers of upstream belong to this column alone"},
 		{"transaction", s.Transaction == TransactionJoined, "a joined sequence leaves no gaps, and blocks of upstream do"},
-		{"below", s.Below != 0, "the column's own counter knows nothing of the store that upstream names"},
-		{"start_at", s.StartAt != 0, "the integers of upstream belong to this column alone"},
-		{"skip_range", s.SkipRange != Range{}, "the integers of upstream belong to this column alone"},
 	} {
 		if f.given {
 			m.wrong(p.in(f.name), "%s; leave one of the two out", f.why)
