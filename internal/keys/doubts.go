@@ -31,7 +31,7 @@ func (dr Drawing) doubt(ctx context.Context, c *counter.Counter) {
 	}
 	src := dr.Key.Rule.Source
 	dr.own.Doubts[c] = counter.Doubted{
-		Column: f.Columns[dr.Index].StoreColumn(dr.Table.Rule, dr.Key, false), Below: src.Below, Skip: table.Skipped(src),
+		Column: f.Columns[dr.Index].StoreColumn(dr.Table.Rule, dr.Key, false), Bounds: dr.Key.Bounds(),
 		Remedy: table.OnBehind(src, dr.Tables.AnyEngine().Dialect, f.Columns[dr.Index].Numbers),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -16,8 +17,7 @@ import (
 // one of its own rows.
 type Doubted struct {
 	Column store.Column
-	Below  int64 // as in sequence.Bounds
-	Skip   store.Range
+	Bounds sequence.Bounds
 	Remedy keysource.Remedy
 }
 
@@ -39,14 +39,14 @@ func (o *ConnCounters) Reserve(ctx context.Context, g *relation.Session, c *Coun
 // transaction sees. If they are not above that key, the policy's on_behind decides.
 func (o *ConnCounters) reserveAbove(ctx context.Context, g *relation.Session, c *Counter, n int64, d Doubted) (int64, error) {
 	column := keycolumn.Of(store.Within(g.Tables.AnyEngine().Dialect, g.Own()), d.Column)
-	end := c.keysEnd(d.Below)
-	greatest, err := column.MaxKeyUpTo(ctx, end, d.Skip)
+	end := c.keysEnd(d.Bounds)
+	greatest, err := column.MaxKeyUpTo(ctx, end, d.Bounds.Skip)
 	if err != nil {
 		return 0, err
 	}
 	first, err := c.Numbers.Reserve(ctx, g, n)
-	if now := c.keysEnd(d.Below); err == nil && now != end {
-		greatest, err = column.MaxKeyUpTo(ctx, now, d.Skip) // keys from the new end on belong to another stored counter
+	if now := c.keysEnd(d.Bounds); err == nil && now != end {
+		greatest, err = column.MaxKeyUpTo(ctx, now, d.Bounds.Skip) // keys from the new end on belong to another stored counter
 	}
 	if err == nil && first <= greatest && d.Remedy == keysource.RemedyAdvance && greatest < table.GreatestNumber {
 		if err = c.Follower().Advance(ctx, g, greatest+1); err == nil {
@@ -68,13 +68,10 @@ func (o *ConnCounters) reserveAbove(ctx context.Context, g *relation.Session, c 
 }
 
 // keysEnd returns the number from which on keys do not belong to the counter, 0 if
-// there is none. below is the number that the policy gives.
-func (c *Counter) keysEnd(below int64) int64 {
+// there is none. bounds are what the policy gives.
+func (c *Counter) keysEnd(bounds sequence.Bounds) int64 {
 	if c.ends == nil {
-		return below
+		return bounds.KeysEnd(0)
 	}
-	if end := c.ends.KeysEnd(); end > 0 {
-		return end
-	}
-	return below
+	return bounds.KeysEnd(c.ends.KeysEnd())
 }

@@ -30,11 +30,9 @@ func (dr Making) newSequence(ctx context.Context) (*Counter, error) {
 	}
 	o := src.SequenceOptions()
 	o.Max = last
-	if src.Below > 0 {
-		o.EndRemedy = store.BelowRemedy
-	}
 	row := dr.Key.Row(dr.State, facts, columns)
 	row.Bounds.Max = last
+	o.EndRemedy = row.Bounds.Remedy()
 	table.MapTo(&row, src, mapping)
 	ranked := mapping == nil && (len(dr.Key.Rule.Values) == 0 || facts.Columns[dr.Index].Alone)
 	c := &Counter{Unseen: facts.Unseen, Mapping: mapping, Claimer: claimerOf(src, &row)}

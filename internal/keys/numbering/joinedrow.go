@@ -212,10 +212,9 @@ func (r *JoinedRow) Open(ctx context.Context, g *relation.Session) error {
 	if err != nil {
 		return err
 	}
-	// A rollback may undo a change of the row, the raise of the engine's own counter that
-	// proved it to be at Below or above, and the end that another stored counter was
-	// given. Then the row has to be opened again.
-	if r.home != nil || !row.Created && !r.row.Shared && r.row.OnBehind != keysource.RemedyAdvance && r.row.Bounds.Below == 0 && r.row.Bounds.StartAt == 0 {
+	// A rollback may undo a change of the row, and what its bounds rely on. Then the row
+	// has to be opened again.
+	if r.home != nil || !row.Created && !r.row.Shared && r.row.OnBehind != keysource.RemedyAdvance && !r.row.Bounds.EndWithTransaction() {
 		r.opened.Store(gone + 1)
 	}
 	return nil

@@ -31,7 +31,7 @@ var errPlain = anchor.New("store-driver", "its store keeps states without SQL: l
 var errGone = fmt.Errorf("%w: it was there and is gone, and other processes may hold its numbers: stop them, and make it again above all of these", keysource.ErrStoreState)
 
 func (p plainStates) Numbers(row sequence.Sequence) (NumberState, error) {
-	if row.Table != nil || row.Lock != "" || row.Procedure != "" || row.Bounds.Below != 0 || row.Bounds.StartAt != 0 || row.Bounds.Skip != (store.Range{}) {
+	if row.Table != nil || row.Lock != "" || row.Procedure != "" || row.Bounds.ArePart() {
 		return nil, errPlain
 	}
 	b := p.state(row, row.Parameters)

@@ -11,7 +11,7 @@ import (
 // MayFollow reports whether a source may be raised above the explicit keys of INSERTs
 // although its follow_explicit is not set: see [FollowsUntold].
 func MayFollow(src policy.Source, d *dialect.Dialect) bool {
-	return FollowsUntold(src, d, src.Exclusive || src.Below > 0 || d.LastRowID)
+	return FollowsUntold(src, d, src.Exclusive || isBesideCounter(src) || d.LastRowID)
 }
 
 // FollowsUntold reports whether a source is raised above the explicit keys of INSERTs

@@ -15,7 +15,7 @@ import (
 func (k *Column) Row(state string, facts *Facts, columns []store.Column) sequence.Sequence {
 	src := k.Rule.Source
 	row := sequence.Sequence{
-		Name: state, Columns: columns, Made: sequence.MadeRow{Start: src.Start}, Bounds: sequence.Bounds{Max: k.Limit(), Below: src.Below, StartAt: src.StartAt, Skip: Skipped(src)}, Exclusive: src.Exclusive,
+		Name: state, Columns: columns, Made: sequence.MadeRow{Start: src.Start}, Bounds: k.Bounds(), Exclusive: src.Exclusive,
 		// The form of the row must not depend on how many tables now use the stored counter
 		// in the policy.
 		Shared: k.Rule.Shared || !k.Rule.Own && src.StartAt == 0 || OfWorkers(src),

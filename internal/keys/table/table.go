@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/sqlcode"
-	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -197,33 +197,6 @@ func (k *Column) tail(d *dialect.Dialect) string {
 
 // GapFree reports whether the numbers of the rows must have no gaps.
 func (k *Column) GapFree() bool { return k.Rule.Source.Transaction == policy.TransactionJoined }
-
-// Limit returns the greatest integer key of the column.
-func (k *Column) Limit() int64 {
-	limit := min(int64(math.MaxInt64)>>(63-cmp.Or(k.Rule.MaxBits, 63)), GreatestNumber)
-	if below := k.Rule.Source.Below; below > 0 {
-		limit = min(limit, below-1)
-	}
-	return limit
-}
-
-// Gives reports whether an explicit key of an INSERT could also come from the column's
-// source.
-func (k *Column) Gives(key int64) bool {
-	return key >= 1 && key < k.Limit() && !Skipped(k.Rule.Source).Has(key)
-}
-
-// Skipped returns the range of integers that the column's source does not give.
-func (k *Column) Skipped() store.Range { return Skipped(k.Rule.Source) }
-
-// Skipped returns the range of integers that a source does not give.
-func Skipped(src policy.Source) store.Range {
-	return store.Range{First: src.SkipRange.First, Last: src.SkipRange.Last}
-}
-
-// GreatestNumber is the greatest number that a store gives: the store keeps the next
-// number, which has to fit an int64 too.
-const GreatestNumber = math.MaxInt64 - 1
 
 // Check returns an error if a column of the table cannot hold its keys.
 func (t *Table) Check(d *dialect.Dialect, found *catalog.Table) error {

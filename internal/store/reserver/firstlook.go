@@ -43,7 +43,7 @@ func (l firstLooker) may() bool {
 		return false // an error would abort the application's transaction
 	case q.IsForeign(), q.Procedure != "", q.Upstream != nil, q.HoldsBlocks(), q.Shared, q.Exclusive, q.At != nil, q.Claim.ClaimsAt != nil:
 		return false
-	case q.Fresh, q.Codec != nil, q.Bounds.Below > 0, q.Bounds.StartAt > 0, q.Bounds.Skip != store.Range{}, q.Made.Least > 0, q.Made.Gap > 0, q.End() > 0:
+	case q.Fresh, q.Codec != nil, q.Bounds.ArePart(), q.Made.Least > 0, q.Made.Gap > 0, q.End() > 0:
 		return false
 	}
 	return len(q.Columns) == 1 && !q.Columns[0].Unranked

@@ -58,7 +58,7 @@ func Look(ctx context.Context, s *store.Store, q sequence.Sequence) (sequence.Lo
 		}
 	}
 	found.Last, found.KeysEnd = q.Ceiling(), q.KeysEnd()
-	if found.Next = max(stored.Next, q.Bounds.StartAt); stored.Next < 1 && q.OnBehind != keysource.RemedyAdvance {
+	if found.Next = q.Bounds.First(stored.Next); stored.Next < 1 && q.OnBehind != keysource.RemedyAdvance {
 		return found, o.row().BelowOne(stored.Next)
 	}
 	if !q.Serves(stored) || stored.Parameters != q.Parameters {

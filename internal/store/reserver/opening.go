@@ -274,17 +274,12 @@ func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored
 // start returns the next value for a row that is to be made.
 func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, error) {
 	q := o.q
-	start := max(q.Made.Start, q.Bounds.StartAt)
-	if start == 0 && q.Bounds.Below > 0 {
-		if err := sequence.ColumnsOf(o.store, q).StartKnown(); err != nil {
+	start := q.Bounds.First(q.Made.Start)
+	if start == 0 {
+		var err error
+		if greatest, err = sequence.ColumnsOf(o.store, q).InUse(ctx, greatest, ranked); err != nil {
 			return 0, err
 		}
-	} else if start == 0 && ranked {
-		counted, err := sequence.ColumnsOf(o.store, q).Counted(ctx)
-		if err != nil {
-			return 0, err
-		}
-		greatest = max(greatest, counted)
 	}
 	switch {
 	case q.Fresh:

@@ -373,7 +373,7 @@ func (r *Reserver) openAs(ctx context.Context, q sequence.Sequence) error {
 		return nil
 	}
 	r.once.Store(true)
-	if (q.Bounds.Below > 0 || q.Bounds.StartAt > 0) && r.store.Inside {
+	if q.Bounds.EndWithTransaction() && r.store.Inside {
 		// The transaction may have raised the engine's own counter, or given another stored
 		// counter its end. A rollback undoes both, so the check counts for this call alone.
 		return nil

@@ -169,12 +169,9 @@ func (s *Row) NoRow(ctx context.Context, greatest int64) error {
 			}
 		}
 		e := s.q.Fail(store.ErrNoRow, "")
-		var counted int64
-		if s.q.Bounds.Below == 0 {
-			var err error
-			if counted, err = ColumnsOf(s.store, s.q).Counted(ctx); err != nil {
-				return err
-			}
+		counted, err := ColumnsOf(s.store, s.q).Counted(ctx)
+		if err != nil {
+			return err
 		}
 		e.SQL = RowText{Row: s}.Above(ctx, greatest, counted)
 		return e
@@ -207,8 +204,8 @@ func (s *Row) Exhausted(next int64) *store.Error {
 	switch {
 	case s.q.End() > 0 && limit == s.q.End()-1 && !s.q.HoldsBlocks():
 		e = s.q.Fail(keysource.ErrExhausted, "%s", store.EndRemedy)
-	case s.q.Bounds.Below > 0 && limit == s.q.Bounds.Below-1:
-		e = s.q.Fail(keysource.ErrExhausted, "the remedy is %s", store.BelowRemedy)
+	case s.q.Bounds.remedyAt(limit) != "":
+		e = s.q.Fail(keysource.ErrExhausted, "the remedy is %s", s.q.Bounds.remedyAt(limit))
 	}
 	e.Next, e.Limit = next, limit
 	return e

@@ -132,34 +132,6 @@ type MadeRow struct {
 	Afresh bool
 }
 
-// Bounds limits which integers the sequence gives.
-type Bounds struct {
-	// Max is the greatest integer that can be reserved; zero means the greatest possible
-	// one, 2⁶³−2: one less than the column holds, since the next integer is stored.
-	Max int64
-
-	// Below is the first integer that the engine's own counters of the columns give; zero
-	// means that they are not checked. Keys from Below on do not belong to the sequence:
-	// its Max is below, and the greatest key is searched below. Opening the sequence, and
-	// asking for its greatest key, returns [store.ErrBelow] unless each counter has
-	// reached Below.
-	Below int64
-
-	// PastCounter reports that the counters are not queried, for a caller that looks for
-	// other faults.
-	PastCounter bool
-
-	// StartAt is the least integer that the sequence gives; zero means none. Other
-	// sequences of its column may use the integers below it: [reserver.Open] gives each of
-	// them an end there, and returns [store.ErrStartAt] if one has reserved integers from
-	// there on. The sequence must not be Shared, and its row must be in keyfill_sequences.
-	StartAt int64
-
-	// Skip is a range of integers that another program gives, and the sequence does not.
-	// The greatest key is searched outside of it.
-	Skip store.Range
-}
-
 // knownRow holds what is known of a row from the last time it was read; statements
 // compare it.
 type knownRow struct {
@@ -220,12 +192,8 @@ func (q *Sequence) Check(d *dialect.Dialect) error {
 		return fmt.Errorf("%w: sequence %q serves %d columns and is not shared", keysource.ErrOptions, q.Name, len(q.Columns))
 	case q.Upstream != nil && (!q.HoldsBlocks() || q.IsForeign() || q.IsOptimistic()):
 		return fmt.Errorf("%w: sequence %q has an Upstream and no row of its own in keyfill_sequences for it: leave it out", keysource.ErrOptions, q.Name)
-	case q.Bounds.StartAt != 0 && (q.Shared || q.IsForeign()):
-		return fmt.Errorf("%w: sequence %q has StartAt and no row of its own in keyfill_sequences: leave it out", keysource.ErrOptions, q.Name)
-	case q.Made.Start < 0, q.Bounds.Max < 0, q.Bounds.StartAt < 0, q.Bounds.Skip.First < 0, q.Bounds.Skip.Last < q.Bounds.Skip.First, q.Bounds.Skip.Last == math.MaxInt64:
-		return fmt.Errorf("%w: sequence %q starts or ends below 1", keysource.ErrOptions, q.Name)
 	}
-	return nil
+	return checkBounds(q)
 }
 
 // Greatest returns the greatest integer that can be reserved. A sequence with an
@@ -258,10 +226,10 @@ func (q *Sequence) End() int64 { return staterow.EndOf(q.incarnation()) }
 // KeysEnd returns the lowest integer from which on keys do not belong to the sequence;
 // 0 if there is none.
 func (q *Sequence) KeysEnd() int64 {
-	if end := q.End(); end > 0 && !q.HoldsBlocks() && (q.Bounds.Below == 0 || end < q.Bounds.Below) {
-		return end
+	if q.HoldsBlocks() {
+		return q.Bounds.KeysEnd(0)
 	}
-	return q.Bounds.Below
+	return q.Bounds.KeysEnd(q.End())
 }
 
 // Bound returns the values that table_name and column_name have in the row.

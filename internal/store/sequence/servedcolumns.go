@@ -89,20 +89,6 @@ func (s Columns) greatestBy(ask func(*keycolumn.KeyColumn) (int64, error)) (key 
 	return key, ranked && !hidden, nil
 }
 
-// Counted returns the last number that the engine's own counters have given to the
-// columns, or have passed; 0 if the columns have no such counter.
-func (s Columns) Counted(ctx context.Context) (int64, error) {
-	var last int64
-	for _, k := range s.all() {
-		one, err := k.Counted(ctx)
-		if err != nil {
-			return 0, err
-		}
-		last = max(last, one)
-	}
-	return last, nil
-}
-
 // Used reports whether one of the columns holds a key.
 func (s Columns) Used(ctx context.Context) (bool, error) {
 	for _, k := range s.all() {

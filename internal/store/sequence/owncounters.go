@@ -67,6 +67,35 @@ func (s Columns) StartKnown() error {
 	return nil
 }
 
+// Counted returns the last number that the engine's own counters have given to the
+// columns, or have passed; 0 where the columns have no such counter, and where these give
+// integers above the sequence's.
+func (s Columns) Counted(ctx context.Context) (int64, error) {
+	if s.q.Bounds.Below > 0 {
+		return 0, nil
+	}
+	var last int64
+	for _, k := range s.all() {
+		one, err := k.Counted(ctx)
+		if err != nil {
+			return 0, err
+		}
+		last = max(last, one)
+	}
+	return last, nil
+}
+
+// InUse returns greatest, or the last number that the engine's own counters have given
+// where that is greater: a row that is made begins above it. ranked reports whether
+// greatest is known.
+func (s Columns) InUse(ctx context.Context, greatest int64, ranked bool) (int64, error) {
+	if err := s.StartKnown(); err != nil || !ranked {
+		return greatest, err
+	}
+	counted, err := s.Counted(ctx)
+	return max(greatest, counted), err
+}
+
 // keysBelow returns the condition by which a statement for people leaves out the keys
 // that do not belong to the sequence.
 func (q *Sequence) keysBelow(column string) string {
