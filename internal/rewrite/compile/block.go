@@ -5,8 +5,29 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/rewrite/reader"
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/rewrite"
 )
+
+// noteBlock notes what a statement's first words say of the statements in a block, and
+// reports whether they open or close one, or are in one of PL/SQL. e is the effect of the
+// first word.
+func noteBlock(p *plans.Draft, e words.Effect) bool {
+	opens := inserts.OpensBlock(&p.Reader)
+	switch {
+	case opens != inserts.Unbranched:
+		p.Flow.Branched = true
+		if opens == inserts.Repeated {
+			p.Flow.SeveralReason = rewrite.ErrLoop
+		}
+	case p.Flow.Branched && p.IsAny("end", "else"), p.Flow.Procedural:
+	case e == words.EffectBlock && !p.Dialect.Grammar.PLSQL:
+		p.Flow.SeveralReason = rewrite.ErrBlock
+	default:
+		return false
+	}
+	return true
+}
 
 // block reads a statement that may open a block of statements.
 func block(p *plans.Draft) {

@@ -28,7 +28,7 @@ func definition(p *plans.Draft) (open bool) {
 func defined(p *plans.Draft) {
 	g := &p.Dialect.Grammar
 	for depth := 0; !(p.Token.Kind == scan.End || depth <= 0 && p.IsPunct(';')); p.Advance() {
-		if depth <= 0 && p.Flow.SeveralReason == rewrite.ErrSeveral && (inserts.BeginsInsert(p) || inserts.OpensBlock(&p.Reader) != inserts.Unbranched) {
+		if depth <= 0 && p.Flow.SeveralReason == rewrite.ErrSeveral && inserts.BeginsStatement(p) {
 			return
 		}
 		switch {

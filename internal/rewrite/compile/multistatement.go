@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keyfill/keyfill/internal/rewrite/inserts"
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/rewrite/reader"
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
@@ -24,16 +23,8 @@ func noteBeginning(p *plans.Draft) {
 	if p.Token.Kind == scan.Word {
 		e = words.Of(p.Dialect).Word(p.TextOf(p.Token)).Effect
 	}
-	opens := inserts.OpensBlock(&p.Reader)
 	switch {
-	case opens != inserts.Unbranched:
-		p.Flow.Branched = true
-		if opens == inserts.Repeated {
-			p.Flow.SeveralReason = rewrite.ErrLoop
-		}
-	case p.Flow.Branched && p.IsAny("end", "else"), p.Flow.Procedural:
-	case e == words.EffectBlock && !p.Dialect.Grammar.PLSQL:
-		p.Flow.SeveralReason = rewrite.ErrBlock
+	case noteBlock(p, e):
 	case p.IsPunct('('), p.Dialect.Grammar.NoSemicolon && p.IsAny("exec", "execute"), p.IsWord("analyze"):
 	case e == words.EffectUnknown, e == words.EffectRun:
 		p.Flow.Unsettled = true

@@ -65,7 +65,7 @@ func kept(p *plans.Draft, in *State) {
 			depth--
 		case depth > 0:
 			JudgeInner(p, rewrite.ErrCTE)
-		case BeginsInsert(p), OpensBlock(&p.Reader) != Unbranched:
+		case BeginsStatement(p):
 			return
 		default:
 			in.Returning = in.Returning || p.IsWord("returning")

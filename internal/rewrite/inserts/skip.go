@@ -8,49 +8,6 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// The statements of a block run when the text runs, in Transact-SQL, and in PL/SQL if no
-// routine is around them: once; or, if a condition decides, once or not at all; or in a
-// loop any number of times. Outside of a loop an INSERT takes one key for each row; the key
-// of an INSERT that does not run is a gap.
-
-// Flow says how often the statements after a word run.
-type Flow uint8
-
-// How often statements run.
-const (
-	Unbranched Flow = iota // as often as the statement before them
-	branched               // as often as the statement before them, or not at all
-	Repeated               // any number of times
-)
-
-// OpensBlock returns how often the statements after the current word run, in a text of
-// Transact-SQL.
-func OpensBlock(p *reader.Reader) Flow {
-	if !p.Dialect.Grammar.NoSemicolon || p.Token.Kind != scan.Word {
-		return Unbranched
-	}
-	switch {
-	case p.IsWord("if"):
-		// DROP TABLE IF EXISTS t is no condition: EXISTS has no bracket after it.
-		q := *p
-		if q.Advance(); q.Accept("exists") && !q.IsPunct('(') {
-			return Unbranched
-		}
-		return branched
-	case p.IsWord("begin"):
-		q := *p
-		if q.Advance(); q.IsAny("tran", "transaction", "distributed") {
-			return Unbranched
-		}
-		return branched
-	case p.IsAny("while", "goto"):
-		return Repeated
-	case p.IsWord("return"):
-		return branched
-	}
-	return Unbranched
-}
-
 // disturbs reports whether the current token may change how the rest of the text is read,
 // or whether it runs: the name of a setting that does so, or a token that only some servers
 // read. MySQL reads each statement after the previous ones ran (8.4, section 7.1.11);
@@ -85,6 +42,12 @@ func BeginsInsert(p *plans.Draft) bool {
 	}
 	h := ReadHead(Fork(p))
 	return h.Target != nil || h.Name.Table != ""
+}
+
+// BeginsStatement reports whether an INSERT, or a block of statements, begins here in the
+// middle of a text that needs no semicolons.
+func BeginsStatement(p *plans.Draft) bool {
+	return BeginsInsert(p) || OpensBlock(&p.Reader) != Unbranched
 }
 
 // NotePassed notes how one token of a skipped statement affects the rest of the text.
@@ -166,7 +129,7 @@ func Skip(p *plans.Draft, reason rewrite.Reason) {
 			depth++
 		case p.IsPunct(')'):
 			depth--
-		case depth <= 0 && reason == rewrite.ErrSeveral && (BeginsInsert(p) || OpensBlock(&p.Reader) != Unbranched):
+		case depth <= 0 && reason == rewrite.ErrSeveral && BeginsStatement(p):
 			return
 		case depth > 0 && reason == rewrite.ErrSeveral:
 			JudgeInner(p, rewrite.ErrCTE)

@@ -60,20 +60,6 @@ type Split struct {
 	SettingsStart, SettingsFor int
 }
 
-// Flow says which statements of the text run, as far as the text was read.
-type Flow struct {
-	// SeveralReason is the reason to refuse an INSERT that is not the only statement, after
-	// what was read of the text.
-	SeveralReason rewrite.Reason
-
-	Unsettled  bool // the rest of the text may be read differently, or may not run
-	Branched   bool // the rest of the text may not run
-	Procedural bool // the rest of the text is in a block of PL/SQL
-	MayRepeat  bool // statements may run more than once
-	AfterBody  int  // one more than the number of INSERTs before the end of the last routine's body; 0 before any routine
-	Explained  bool // an EXPLAIN only explains the statement, which does not run
-}
-
 // WithClause holds the WITH clause of the statement, and the one around an INSERT in it.
 type WithClause struct {
 	// CTEs are the names that the statement's WITH clause defines, and Outer is the clause. If

@@ -158,8 +158,6 @@ func trimmed[S ~[]E, E any](s S) S {
 // other uses.
 func (p *Draft) spellingOrReason() (reader.Spelling, rewrite.Reason) {
 	switch {
-	case p.Flow.MayRepeat:
-		return reader.Spelling{}, rewrite.ErrBlock
 	case p.uncertain() != "":
 		return reader.Spelling{}, p.uncertain()
 	case p.Split.Statements > 1 && slices.ContainsFunc(p.Inserts, func(in Insert) bool { return in.Query != nil && in.Query.Counted }) && !p.countsBeside():

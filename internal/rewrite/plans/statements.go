@@ -9,29 +9,6 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// uncertain returns why an INSERT that may not run cannot be filled; empty if every such
-// INSERT can be. Numbers without gaps, numbers within a parent and greatest keys plus one
-// are drawn only for a row that is stored. PL/SQL binds a name once, however often it is
-// used: PL/SQL Language Reference 23ai, "Repeated Placeholder Names in Dynamic SQL
-// Statements".
-func (p *Draft) uncertain() rewrite.Reason {
-	if !p.Flow.Branched {
-		return ""
-	}
-	for i := range p.Slots {
-		s := &p.Slots[i]
-		if in := &p.Inserts[s.Insert]; in.Branched && (in.Target.Keys[s.Key].Joined || in.Target.Keys[s.Key].Scope != nil) {
-			return rewrite.ErrBlock
-		}
-	}
-	if p.Flow.Procedural && p.Params.Count > 0 {
-		if u := p.Uses(); u.Names < p.Params.Count {
-			return rewrite.ErrBlock
-		}
-	}
-	return ""
-}
-
 // perStatement reports whether drivers disagree about the argument of a placeholder: SQLite
 // numbers the placeholders of each statement from the first
 // (https://www.sqlite.org/lang_expr.html#varparam), modernc.org/sqlite gives each statement
