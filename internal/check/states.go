@@ -333,18 +333,7 @@ func (c *checker) raiseState(t *target, row *sequence.Sequence, keysEnd int64) s
 		if len(row.Columns) == 1 {
 			table = c.tableName(t.found)
 		}
-		var own []string
-		if keysEnd > 0 {
-			own = append(own, fmt.Sprintf("%s < %d", name, keysEnd))
-		}
-		if row.Bounds.Skip.Last > 0 {
-			own = append(own, fmt.Sprintf("%s NOT BETWEEN %d AND %d", name, row.Bounds.Skip.First, row.Bounds.Skip.Last))
-		}
-		where := ""
-		if own != nil {
-			where = " WHERE " + strings.Join(own, " AND ")
-		}
-		greatest = append(greatest, fmt.Sprintf("SELECT MAX(%s) AS k FROM %s%s", name, table, where))
+		greatest = append(greatest, fmt.Sprintf("SELECT MAX(%s) AS k FROM %s%s", name, table, row.Bounds.Where(name, keysEnd)))
 	}
 	all := fmt.Sprintf("(SELECT COALESCE(MAX(k), 0) FROM (%s) served)", strings.Join(greatest, " UNION ALL "))
 	return fmt.Sprintf("UPDATE keyfill_sequences SET next_value = %s + 1 WHERE name = %s AND next_value <= %s;", all, c.textLiteral(row.Name), all)

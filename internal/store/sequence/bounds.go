@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
@@ -57,6 +58,23 @@ func (b Bounds) KeysEnd(end int64) int64 {
 		return cmp.Or(end, b.Below)
 	}
 	return min(end, b.Below)
+}
+
+// Where returns the condition, for a statement for people, that leaves out the keys of a
+// column which are not the sequence's; empty if there are none. keysEnd is the integer from
+// which on they are not, 0 for none.
+func (b Bounds) Where(column string, keysEnd int64) string {
+	var own []string
+	if keysEnd > 0 {
+		own = append(own, fmt.Sprintf("%s < %d", column, keysEnd))
+	}
+	if b.Skip.Last > 0 {
+		own = append(own, fmt.Sprintf("%s NOT BETWEEN %d AND %d", column, b.Skip.First, b.Skip.Last))
+	}
+	if own == nil {
+		return ""
+	}
+	return " WHERE " + strings.Join(own, " AND ")
 }
 
 // Remedy returns the remedy after the last integer of the bounds, empty if that is a wider

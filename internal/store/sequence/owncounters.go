@@ -95,12 +95,3 @@ func (s Columns) InUse(ctx context.Context, greatest int64, ranked bool) (int64,
 	counted, err := s.Counted(ctx)
 	return max(greatest, counted), err
 }
-
-// keysBelow returns the condition by which a statement for people leaves out the keys
-// that do not belong to the sequence.
-func (q *Sequence) keysBelow(column string) string {
-	if q.Bounds.Below == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" WHERE %s < %d", column, q.Bounds.Below)
-}

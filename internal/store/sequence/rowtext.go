@@ -36,7 +36,7 @@ func (t RowText) Above(ctx context.Context, greatest, counted int64) string {
 	for _, c := range q.Columns {
 		if !c.Unranked {
 			column := d.QuoteIdent(c.Name)
-			ranked = append(ranked, "SELECT MAX("+column+") AS m FROM "+c.TableIn(d)+q.keysBelow(column))
+			ranked = append(ranked, "SELECT MAX("+column+") AS m FROM "+c.TableIn(d)+q.Bounds.Where(column, q.KeysEnd()))
 		}
 	}
 	if t.Series && ranked != nil {
