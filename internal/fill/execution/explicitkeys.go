@@ -21,6 +21,12 @@ type Brought struct {
 	Raised   int64 // the key above which the counter was raised already, by a bulk load or for later rows
 }
 
+// KeysEnd returns the number from which on keys of the column belong to another stored
+// counter, as its row says now; 0 if there is none.
+func (b *Brought) KeysEnd(ctx context.Context, c *Conn) (int64, error) {
+	return numbering.KeysEnd(ctx, b.Numbers, &c.Session)
+}
+
 // Raise makes later keys greater than key, an explicit key of an INSERT.
 func (b *Brought) Raise(ctx context.Context, c *Conn, key int64) error {
 	if !b.Table.KeyColumns[b.Key].Gives(key) {

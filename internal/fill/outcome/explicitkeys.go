@@ -67,7 +67,7 @@ func GreatestStored(ctx context.Context, b *execution.Brought, c *execution.Conn
 	d := c.DB.AnyEngine().Dialect
 	ask := func() bool {
 		limit := k.Limit()
-		end, failed := b.Numbers.KeysEnd(ctx, &c.Session)
+		end, failed := b.KeysEnd(ctx, c)
 		if err = failed; err != nil {
 			return false
 		}

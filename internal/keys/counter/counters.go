@@ -52,10 +52,6 @@ type Counter struct {
 
 	Source string // the name of the source in statistics; empty if the counter serves no source
 
-	// ends returns the number from which on keys belong to another stored counter; nil if
-	// there is no such number.
-	ends statestore.EndingState
-
 	// set is the set of counters that has this one, under the name state.
 	set   *Counters
 	state string

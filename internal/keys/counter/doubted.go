@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
@@ -70,8 +71,5 @@ func (o *ConnCounters) reserveAbove(ctx context.Context, g *relation.Session, c 
 // keysEnd returns the number from which on keys do not belong to the counter, 0 if
 // there is none. bounds are what the policy gives.
 func (c *Counter) keysEnd(bounds sequence.Bounds) int64 {
-	if c.ends == nil {
-		return bounds.KeysEnd(0)
-	}
-	return bounds.KeysEnd(c.ends.KeysEnd())
+	return bounds.KeysEnd(numbering.KnownKeysEnd(c.Numbers))
 }

@@ -43,7 +43,7 @@ func (dr Making) newJoined(ctx context.Context, row sequence.Sequence, ranked bo
 	}
 	joined := numbering.NewJoinedRow(dr.Tables, row, home)
 	joined.Ranked, joined.OnBack, joined.Ensures = ranked, onBack, row.EnsureSchema
-	c.Numbers, c.ends = joined, joined.Rows
+	c.Numbers = joined
 	c.Bound = newBound(row, reserver.New(home, row).Bind)
 	return joined, nil
 }

@@ -65,6 +65,7 @@ func (dr Making) newSequence(ctx context.Context) (*Counter, error) {
 func (dr Making) countThrough(ctx context.Context, src policy.Source, row sequence.Sequence, ranked bool, schema string, o keysource.SequenceOptions, c *Counter) (*Counter, error) {
 	var at *numbering.ConnRow
 	var full *numbering.FullServer
+	var ends statestore.EndingState
 	if dr.Tables.StatesOnConnection() && src.Store == "" {
 		if numbering.IsElsewhere(dr.On, schema) {
 			return nil, numbering.ErrElsewhere
@@ -92,7 +93,7 @@ func (dr Making) countThrough(ctx context.Context, src policy.Source, row sequen
 		if full = numbering.FullServerOf(src, rows); full != nil {
 			o.Reserver = numbering.Sparing{Reserver: rows, Full: full}
 		}
-		c.ends = statestore.EndingOf(rows)
+		ends = statestore.EndingOf(rows)
 		c.Bound = newBound(row, rows.Bind)
 	}
 	if !ranked {
@@ -105,6 +106,6 @@ func (dr Making) countThrough(ctx context.Context, src policy.Source, row sequen
 	if err != nil {
 		return nil, err
 	}
-	c.Numbers = &numbering.BlockSequence{Source: source, Row: at, Ends: c.ends, Upstream: row.Upstream, Full: full, Columns: row.Columns}
+	c.Numbers = &numbering.BlockSequence{Source: source, Row: at, Ends: ends, Upstream: row.Upstream, Full: full, Columns: row.Columns}
 	return c, nil
 }

@@ -43,16 +43,6 @@ func (r *ConnRow) at(g *relation.Session) keysource.At {
 	return at
 }
 
-// keysEnd returns the number from which on keys belong to another stored counter, as
-// the row says now; 0 if there is none.
-func (r *ConnRow) keysEnd(ctx context.Context, g *relation.Session) (int64, error) {
-	st := store.On(r.Dialect, g.Own())
-	if g.Tx != session.Outside {
-		st = store.Within(r.Dialect, g.Own())
-	}
-	return r.Rows.At(st).KeysEndNow(ctx)
-}
-
 // Committing changes a row outside of transactions. Each of its calls begins a
 // transaction, although one statement would do without: the engine refuses to begin a
 // transaction inside another, so a reservation has surely committed, even if keyfill

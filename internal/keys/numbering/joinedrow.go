@@ -267,15 +267,6 @@ func (r *JoinedRow) IsOnConnection() bool { return r.home == nil }
 // IsJoined implements [Follower].
 func (r *JoinedRow) IsJoined() bool { return true }
 
-// KeysEnd implements [Follower].
-func (r *JoinedRow) KeysEnd(ctx context.Context, g *relation.Session) (int64, error) {
-	rows, err := r.within(ctx, g)
-	if err != nil {
-		return 0, err
-	}
-	return rows.KeysEndNow(ctx)
-}
-
 // Suspect implements [Numbers]: the next draw compares the row with the table. No
 // number is reserved in advance, but a rollback returns a number that is in use to the
 // row, which would give it again and again.

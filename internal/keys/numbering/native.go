@@ -86,9 +86,6 @@ func (s *EngineSequence) IsOnConnection() bool { return false }
 // IsJoined implements [Follower].
 func (s *EngineSequence) IsJoined() bool { return false }
 
-// KeysEnd implements [Follower].
-func (s *EngineSequence) KeysEnd(context.Context, *relation.Session) (int64, error) { return 0, nil }
-
 // Suspect implements [Numbers].
 func (s *EngineSequence) Suspect() { s.Source.Suspect() }
 

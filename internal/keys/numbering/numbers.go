@@ -37,10 +37,6 @@ type Follower interface {
 
 	// IsJoined reports whether the numbers belong to the transactions of their INSERTs.
 	IsJoined() bool
-
-	// KeysEnd returns the integer from which on keys belong to another stored counter, as
-	// the row says now; 0 if there is none.
-	KeysEnd(ctx context.Context, g *relation.Session) (int64, error)
 }
 
 // leavePatience is how long to wait for a store to take back a lease.

@@ -76,9 +76,6 @@ func (r *Recycled) IsOnConnection() bool { return r.Row != nil }
 // IsJoined implements [Follower].
 func (r *Recycled) IsJoined() bool { return false }
 
-// KeysEnd implements [Follower].
-func (r *Recycled) KeysEnd(context.Context, *relation.Session) (int64, error) { return 0, nil }
-
 // Suspect implements [Numbers].
 func (r *Recycled) Suspect() {
 	r.opened.Store(false)

@@ -93,17 +93,6 @@ func (s *BlockSequence) IsOnConnection() bool { return s.Row != nil }
 // IsJoined implements [Follower].
 func (s *BlockSequence) IsJoined() bool { return false }
 
-// KeysEnd implements [Follower].
-func (s *BlockSequence) KeysEnd(ctx context.Context, g *relation.Session) (int64, error) {
-	switch {
-	case s.Row != nil:
-		return s.Row.keysEnd(ctx, g)
-	case s.Ends != nil:
-		return s.Ends.KeysEndNow(ctx)
-	}
-	return 0, nil
-}
-
 // Suspect implements [Numbers].
 func (s *BlockSequence) Suspect() { s.Source.Suspect() }
 
