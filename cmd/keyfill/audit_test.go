@@ -188,6 +188,96 @@ func TestAuditWhileWriting(t *testing.T) {
 	})
 }
 
+// TestAuditNames: names that need quotes, and tables of MariaDB whose names are compared by case,
+// have the state that keyfill gives them.
+func TestAuditNames(t *testing.T) {
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		quoted := func(text string) string {
+			if p.driver == "mysql" {
+				return strings.ReplaceAll(text, `"`, "`")
+			}
+			return text
+		}
+		p.exec(t, quoted(`CREATE TABLE "My.Bills" ("Id" BIGINT PRIMARY KEY, "The No" BIGINT UNIQUE)`), quoted(`CREATE TABLE "Items" ("No" BIGINT, "Shop" BIGINT)`),
+			quoted(`CREATE TABLE "Gone" ("a.b" BIGINT, "Shop" BIGINT)`), `INSERT INTO `+quoted(`"Gone"`)+` VALUES (2, 7)`)
+		tables := quoted(`'"My.Bills"': {column: '"The No"', source: {kind: sequence, transaction: joined, ensure_schema: true}}
+  '"Items"': {column: '"No"', source: {kind: sequence, scope: ['"Shop"'], ensure_schema: true}}`)
+		db := p.open(t, tables)
+		for i := range 3 {
+			for _, query := range []string{fmt.Sprintf(`INSERT INTO "My.Bills" ("Id") VALUES (%d)`, i), `INSERT INTO "Items" ("Shop") VALUES (7)`} {
+				if _, err := db.Exec(quoted(query)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		bills, shop := quoted(`--table="My.Bills"`), map[bool]string{false: "shop", true: "Shop"}[p.driver == "pgx"]
+		expectAudit(t, p, tables, []string{bills}, 0)
+		p.exec(t, quoted(`DELETE FROM "My.Bills" WHERE "The No" = 3`), quoted(`DELETE FROM "Items" WHERE "No" = 2`))
+		expectAudit(t, p, tables, []string{bills, quoted(`--column="The No"`)}, 1, "error tail 3-3 0 map[]")
+		expectAudit(t, p, tables, []string{quoted(`--table="Items"`)}, 1, "error gap 2-2 0 map["+shop+":7]")
+		expectAudit(t, p, tables, []string{quoted(`--table="Items"`), quoted(`--cancelled="Gone"."a.b"`)}, 0)
+	})
+}
+
+// TestAuditGlob: the tables of a pattern that share a state are audited together, with those that
+// the policy names.
+func TestAuditGlob(t *testing.T) {
+	const source = "{column: id, source: {kind: sequence, transaction: joined, name: logs, ensure_schema: true}}"
+	const tables = `"log_*": ` + source + "\n  extra: " + source
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		names := []string{"log_a", "log_b", "extra", "other"}
+		for _, name := range names {
+			p.exec(t, "CREATE TABLE "+name+" (id BIGINT PRIMARY KEY, who VARCHAR(20))")
+		}
+		db := p.open(t, tables)
+		for i := range 9 {
+			if _, err := db.Exec("INSERT INTO " + names[i%3] + " (who) VALUES ('x')"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, name := range names[:3] {
+			expectAudit(t, p, tables, []string{"--table", name}, 0)
+		}
+		p.exec(t, "DELETE FROM log_b WHERE id = 5", "INSERT INTO other VALUES (5, 'x')")
+		expectAudit(t, p, tables, []string{"--table=log_a"}, 1, "error gap 5-5 0 map[]")
+	})
+}
+
+// onPostgreSQL returns an empty database of PostgreSQL.
+func onPostgreSQL(t *testing.T) *planned {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts a server")
+	}
+	p := &planned{driver: "pgx", dsn: postgresql.DSN(postgresql.Database(t, "pgx"))}
+	p.raw = p.open(t, "")
+	return p
+}
+
+// TestAuditSchemas: tables of one name in two schemas have a state each under a bare entry, and
+// one under a name.
+func TestAuditSchemas(t *testing.T) {
+	const own = "orders: {column: id, source: {kind: sequence, transaction: joined, ensure_schema: true}}"
+	shared := strings.Replace(own, "transaction", "name: bills, transaction", 1)
+	p := onPostgreSQL(t)
+	p.exec(t, "CREATE SCHEMA shop")
+	for _, name := range []string{"orders", "shop.orders"} {
+		p.exec(t, "CREATE TABLE "+name+" (id BIGINT PRIMARY KEY, who TEXT)")
+	}
+	db := p.open(t, own)
+	for _, name := range []string{"orders", "shop.orders", "shop.orders", "public.orders", "shop.orders"} {
+		if _, err := db.Exec("INSERT INTO " + name + " (who) VALUES ('x')"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.exec(t, "DELETE FROM shop.orders WHERE id = 3")
+	expectAudit(t, p, own, []string{"--table=orders"}, 0)
+	expectAudit(t, p, own, []string{"--table=public.orders"}, 0)
+	expectAudit(t, p, own, []string{"--table=shop.orders"}, 1, "error tail 3-3 0 map[]")
+	p.exec(t, "UPDATE keyfill_sequences SET name = 'bills' WHERE name = 'orders.id'")
+	expectAudit(t, p, shared, []string{"--table=shop.orders"}, 1, "error double 1-1 2 map[]", "error double 2-2 2 map[]")
+}
+
 // TestAuditRefuses: what cannot be audited is an error that says what to name.
 func TestAuditRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "shop.db")

@@ -11,12 +11,14 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/nearest"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -52,6 +54,10 @@ type column struct {
 
 // Find finds the columns to audit, in the policy and in the database.
 func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Config, o *Options) (*Audit, error) {
+	d, err := exactDialect(ctx, db, d)
+	if err != nil {
+		return nil, err
+	}
 	rules, err := cfg.Compile(d)
 	if err != nil {
 		return nil, err
@@ -62,11 +68,22 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 	}
 	rule := rules.Match(schema, table)
 	if rule == nil {
-		var names []string
-		for name := range cfg.Tables {
-			names = append(names, name)
-		}
-		return nil, usage.Errorf("the policy has no table %s: name one that it has%s", o.Table, nearest.DidYouMean(o.Table, names))
+		return nil, noTable(cfg, o)
+	}
+	if _, err := sequenceOf(d, rule, o); err != nil {
+		return nil, err
+	}
+	tables := &tables{ctx: ctx, db: db, dialect: d, rules: rules}
+	found, err := database.ReadFolded(ctx, db, d, schema, table, o.Table)
+	if err != nil {
+		return nil, err
+	}
+	// The state has the name of the real table, which the policy does not know.
+	if rule, err = tables.ruleOf(found); err != nil {
+		return nil, err
+	}
+	if rule == nil {
+		return nil, noTable(cfg, o)
 	}
 	a := &Audit{dialect: d}
 	if a.key, err = sequenceOf(d, rule, o); err != nil {
@@ -78,30 +95,129 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 	if a.state, err = a.key.StateFor(nil); err != nil {
 		return nil, err
 	}
-	a.name = o.Table + "." + a.key.Column
 	a.Strict = a.key.Joined || a.key.Scope != nil
 	for _, p := range a.key.Scope {
 		a.parents = append(a.parents, p.Column)
 	}
-	refs := a.key.Columns
-	if len(refs) < 2 {
-		refs = []policy.ColumnRef{{Schema: schema, Table: table, Column: a.key.Column}}
+	one, err := a.columnOf(found, a.key.Column, a.key.Column, "")
+	if err != nil {
+		return nil, err
 	}
-	for _, ref := range refs {
-		one, err := a.find(ctx, db, strings.TrimPrefix(ref.Schema+"."+ref.Table, "."), ref.Column, "")
-		if err != nil {
+	a.name, a.columns = o.Table+"."+a.key.Column, []column{*one}
+	if !a.key.Own {
+		if err := a.findOthers(tables, found); err != nil {
 			return nil, err
 		}
-		a.columns = append(a.columns, *one)
 	}
-	return a, a.findCancelled(ctx, db, o.Cancelled)
+	return a, a.findCancelled(ctx, db, rules, o.Cancelled)
+}
+
+// exactDialect returns the dialect for a server that compares the names of tables as they are
+// written: there a state's name has the case of its table's.
+func exactDialect(ctx context.Context, db *sql.DB, d *dialect.Dialect) (*dialect.Dialect, error) {
+	if !d.Grammar.TableCase {
+		return d, nil
+	}
+	exact, err := catalog.Exact(ctx, catalog.DB(db))
+	if exact {
+		d = d.WithExactTables()
+	}
+	return d, err
+}
+
+// noTable returns the error of a table that the policy does not have.
+func noTable(cfg *policy.Config, o *Options) error {
+	names := slices.Collect(maps.Keys(cfg.Tables))
+	return usage.Errorf("the policy has no table %s: name one that it has%s", o.Table, nearest.DidYouMean(o.Table, names))
+}
+
+// tables finds the rules of tables of the database.
+type tables struct {
+	ctx     context.Context
+	db      *sql.DB
+	dialect *dialect.Dialect
+	rules   *policy.Policy
+}
+
+// ruleOf returns the rule of a table, nil if the policy has none.
+func (t *tables) ruleOf(found *catalog.Table) (*policy.Rule, error) {
+	home, err := catalog.Read(t.ctx, t.dialect, catalog.DB(t.db), "", t.dialect.FoldTable(found.Name, true))
+	if err != nil && !catalog.IsNoTable(err) {
+		return nil, err
+	}
+	return t.ruleAt(found, err == nil && home.Schema == found.Schema), nil
+}
+
+// ruleAt returns the rule of a table. visible reports whether its name finds it without a schema.
+func (t *tables) ruleAt(found *catalog.Table, visible bool) *policy.Rule {
+	schema, name := t.dialect.Fold(found.Schema, true), t.dialect.FoldTable(found.Name, true)
+	if visible {
+		if rule := t.rules.MatchFound(policy.Found{Schema: schema, Bare: true, Home: true}, name); rule != nil {
+			return rule
+		}
+	}
+	return t.rules.MatchFound(policy.Found{Schema: schema, Home: visible}, name)
+}
+
+// findOthers finds the other columns whose numbers come from the state: of the table found, and
+// of other tables that a name without a schema finds, or that are in a schema that the policy
+// names.
+func (a *Audit) findOthers(t *tables, found *catalog.Table) error {
+	schemas := []string{t.dialect.Fold(found.Schema, true)}
+	for _, e := range t.rules.Entries() {
+		if e.Schema != "" && !slices.Contains(schemas, e.Schema) {
+			schemas = append(schemas, e.Schema)
+		}
+	}
+	over, err := catalog.List(t.ctx, t.dialect, catalog.DB(t.db), schemas)
+	if err != nil {
+		return err
+	}
+	for _, ref := range a.key.Columns {
+		// A table that is not there, or not listed, is an error.
+		one, err := database.ReadFolded(t.ctx, t.db, t.dialect, ref.Schema, ref.Table, ref.Table)
+		if err == nil {
+			err = a.addColumn(one, ref.Column)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, one := range over.Tables {
+		rule := t.ruleAt(one.Table, one.Visible)
+		if rule == nil {
+			continue
+		}
+		for _, k := range rule.Keys {
+			if len(k.Values) > 0 || k.Source.Kind != policy.KindSequence {
+				continue
+			}
+			if state, err := k.StateFor(nil); err != nil || state != a.state {
+				continue
+			}
+			if err := a.addColumn(one.Table, k.Column); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addColumn adds a column that the state serves, unless it was added before.
+func (a *Audit) addColumn(found *catalog.Table, name string) error {
+	one, err := a.columnOf(found, name, name, "")
+	if err != nil || slices.ContainsFunc(a.columns, func(c column) bool { return c.table == one.table && c.number == one.number }) {
+		return err
+	}
+	a.columns = append(a.columns, *one)
+	return nil
 }
 
 // sequenceOf returns the key column of a table that is to be audited.
 func sequenceOf(d *dialect.Dialect, rule *policy.Rule, o *Options) (policy.RuleKey, error) {
 	var names []string
 	for _, k := range rule.Keys {
-		named := o.Column == "" || k.Column == d.Fold(o.Column, false) || k.Column == o.Column
+		named := o.Column == "" || k.Column == database.FoldColumn(d, o.Column) || k.Column == o.Column
 		switch {
 		case !named:
 			names = append(names, k.Column)
@@ -119,23 +235,19 @@ func sequenceOf(d *dialect.Dialect, rule *policy.Rule, o *Options) (policy.RuleK
 	return policy.RuleKey{}, usage.Errorf("no column of %s has integers of a sequence: name a table that has", o.Table)
 }
 
-// find reads a table from the catalog, and returns its column with numbers. If there is no
-// such column, remedy ends the error's text.
-func (a *Audit) find(ctx context.Context, db *sql.DB, table, name, remedy string) (*column, error) {
-	found, err := database.ReadTable(ctx, db, a.dialect, table)
-	if err != nil {
-		return nil, err
-	}
-	number, err := database.ColumnOf(a.dialect, found, name, remedy)
+// columnOf returns the column of a table that holds numbers, by its folded name. written is its
+// name for errors, and remedy continues the error of a column that is not there.
+func (a *Audit) columnOf(found *catalog.Table, folded, written, remedy string) (*column, error) {
+	number, err := database.FoldedColumn(a.dialect, found, folded, written, remedy)
 	if err != nil {
 		return nil, err
 	}
 	if !number.Integer {
-		return nil, fmt.Errorf("%s.%s holds no integers: name a column that does", table, number.Name)
+		return nil, fmt.Errorf("%s.%s holds no integers: name a column that does", found.Name, number.Name)
 	}
 	one := &column{table: a.dialect.QuoteIdent(found.Schema) + "." + a.dialect.QuoteIdent(found.Name), number: a.dialect.QuoteIdent(number.Name)}
 	for _, p := range a.parents {
-		within, err := database.ColumnOf(a.dialect, found, p, remedy)
+		within, err := database.FoldedColumn(a.dialect, found, p, p, remedy)
 		if err != nil {
 			return nil, err
 		}
@@ -145,24 +257,49 @@ func (a *Audit) find(ctx context.Context, db *sql.DB, table, name, remedy string
 }
 
 // findCancelled finds the column that holds cancelled numbers, if one is named.
-func (a *Audit) findCancelled(ctx context.Context, db *sql.DB, named string) (err error) {
+func (a *Audit) findCancelled(ctx context.Context, db *sql.DB, rules *policy.Policy, named string) error {
 	if named == "" {
 		return nil
 	}
-	dot := strings.LastIndex(named, ".")
-	if dot < 1 {
+	table, name := splitColumn(a.dialect, named)
+	if table == "" {
 		return usage.Errorf("--cancelled %s: name a table and its column, as in cancellations.number", named)
+	}
+	schema, folded, err := rules.ParseName(table)
+	if err != nil {
+		return usage.Wrap(err)
 	}
 	remedy := ""
 	if a.parents != nil {
 		remedy = ", since a cancelled number is one within " + strings.Join(a.parents, ", ")
 	}
-	a.cancelled, err = a.find(ctx, db, named[:dot], named[dot+1:], remedy)
+	found, err := database.ReadFolded(ctx, db, a.dialect, schema, folded, table)
+	if err != nil {
+		return err
+	}
+	a.cancelled, err = a.columnOf(found, database.FoldColumn(a.dialect, name), name, remedy)
 	return err
 }
 
-// Run reads the rows and the state, and calls report for each finding. From time to time it
-// calls shown with the number of rows that were read.
+// splitColumn splits the name of a column at the last dot that is not in quotes. The table is
+// empty if there is none.
+func splitColumn(d *dialect.Dialect, named string) (table, column string) {
+	for dot := len(named) - 1; dot > 0; dot-- {
+		if named[dot] != '.' {
+			continue
+		}
+		table, column = named[:dot], named[dot+1:]
+		_, _, tableErr := database.SplitName(d, table)
+		schema, _, err := database.SplitName(d, column)
+		if tableErr == nil && err == nil && schema == "" {
+			return table, column
+		}
+	}
+	return "", ""
+}
+
+// Run reads the rows and the state, and calls report for each finding. shown is called with
+// the count of rows that were read, from time to time.
 func (a *Audit) Run(ctx context.Context, db *sql.DB, report func(Finding) error, shown func(rows int64)) (Summary, error) {
 	options := engines[a.dialect.Family].snapshot
 	hasStates, err := a.hasStates(ctx, db)
