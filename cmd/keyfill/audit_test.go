@@ -278,6 +278,74 @@ func TestAuditSchemas(t *testing.T) {
 	expectAudit(t, p, shared, []string{"--table=shop.orders"}, 1, "error double 1-1 2 map[]", "error double 2-2 2 map[]")
 }
 
+// TestAuditSeesAll: where the user does not see all rows, or not the states, that is an error and
+// no gap, and an empty search path finds the table of states as keyfill does.
+func TestAuditSeesAll(t *testing.T) {
+	const tables = "shop.orders: {column: id, source: {kind: sequence, transaction: joined, ensure_schema: true}}"
+	p := onPostgreSQL(t)
+	p.exec(t, "CREATE SCHEMA shop", "CREATE TABLE shop.orders (id BIGINT PRIMARY KEY, who TEXT)")
+	db := p.open(t, tables)
+	for range 3 {
+		if _, err := db.Exec("INSERT INTO shop.orders (who) VALUES ('x')"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.exec(t, "DELETE FROM shop.orders WHERE id = 3")
+	pathless := &planned{driver: p.driver, dsn: withParameter(p.dsn, "search_path=")}
+	expectAudit(t, pathless, tables, []string{"--table=shop.orders"}, 1, "error tail 3-3 0 map[]")
+
+	p.exec(t, "CREATE ROLE keyfill_auditor LOGIN", "GRANT USAGE ON SCHEMA shop TO keyfill_auditor", "GRANT SELECT ON shop.orders TO keyfill_auditor")
+	defer p.exec(t, "DROP OWNED BY keyfill_auditor", "DROP ROLE keyfill_auditor")
+	file := writeFile(t, "keyfill.yaml", "version: 1\ntables:\n  "+tables+"\n")
+	refused := func(want string) {
+		t.Helper()
+		dsn := strings.Replace(p.dsn, "postgres@", "keyfill_auditor@", 1)
+		r := keyfillRun(t, "", "audit", "--config", file, "--driver=pgx", "--dsn", dsn, "--table=shop.orders")
+		if r.code != 2 || r.out != "" || !strings.Contains(r.errOut, want) {
+			t.Errorf("exit code %d, %q, %q, want 2 and %q", r.code, r.out, r.errOut, want)
+		}
+	}
+	refused("run GRANT SELECT ON keyfill_sequences to this user")
+	p.exec(t, "GRANT SELECT ON keyfill_sequences TO keyfill_auditor", "ALTER TABLE shop.orders ENABLE ROW LEVEL SECURITY", "CREATE POLICY own ON shop.orders USING (id <> 2)")
+	refused("let this user read all rows of the tables")
+	p.exec(t, "ALTER TABLE shop.orders DISABLE ROW LEVEL SECURITY", "ALTER TABLE keyfill_sequences ENABLE ROW LEVEL SECURITY")
+	refused("let this user read all rows of the tables")
+}
+
+// withParameter adds a parameter to a DSN.
+func withParameter(dsn, parameter string) string {
+	if strings.Contains(dsn, "?") {
+		return dsn + "&" + parameter
+	}
+	return dsn + "?" + parameter
+}
+
+// TestAuditLocksNothing: an audit does not wait for a transaction that writes, also where the
+// DSN asks for a lock at the beginning of each transaction.
+func TestAuditLocksNothing(t *testing.T) {
+	const tables = "invoices: {column: number, source: {kind: sequence, transaction: joined, ensure_schema: true}}"
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		p.exec(t, "CREATE TABLE invoices (number BIGINT PRIMARY KEY, who VARCHAR(20))")
+		db := p.open(t, tables)
+		for range 3 {
+			if _, err := db.Exec("INSERT INTO invoices (who) VALUES ('x')"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := inTransaction(t, db, func(tx *sql.Tx) error {
+			if _, err := tx.Exec("INSERT INTO invoices (who) VALUES ('x')"); err != nil {
+				return err
+			}
+			waits := &planned{driver: p.driver, dsn: strings.Replace(p.dsn, "busy_timeout(60000)", "busy_timeout(100)", 1)}
+			expectAudit(t, waits, tables, []string{"--table=invoices"}, 0)
+			return errUndone
+		})
+		if !errors.Is(err, errUndone) {
+			t.Fatal(err)
+		}
+	})
+}
+
 // TestAuditRefuses: what cannot be audited is an error that says what to name.
 func TestAuditRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "shop.db")

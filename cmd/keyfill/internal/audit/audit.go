@@ -20,6 +20,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/nearest"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -302,7 +303,7 @@ func splitColumn(d *dialect.Dialect, named string) (table, column string) {
 // the count of rows that were read, from time to time.
 func (a *Audit) Run(ctx context.Context, db *sql.DB, report func(Finding) error, shown func(rows int64)) (Summary, error) {
 	options := engines[a.dialect.Family].snapshot
-	hasStates, err := a.hasStates(ctx, db)
+	states, err := a.findStates(ctx, db)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -311,9 +312,17 @@ func (a *Audit) Run(ctx context.Context, db *sql.DB, report func(Finding) error,
 		return Summary{}, err
 	}
 	defer tx.Rollback() // nothing was changed
-	run := &run{Audit: a, ctx: ctx, tx: tx, shown: shown, report: report, hasStates: hasStates}
+	if sees := engines[a.dialect.Family].seesAll; sees != "" {
+		if _, err := tx.ExecContext(ctx, sees); err != nil {
+			return Summary{}, err
+		}
+	}
+	run := &run{Audit: a, ctx: ctx, tx: tx, shown: shown, report: report, states: states}
 	run.sum = Summary{Audited: a.name, State: a.state, Strict: a.Strict}
 	err = run.compare()
+	if err != nil && sqlcode.ClassOf(a.dialect, err) == dialect.ErrorNoRight {
+		err = fmt.Errorf("%w: let this user read all rows of the tables", err)
+	}
 	return run.sum, err
 }
 
@@ -321,17 +330,19 @@ func (a *Audit) Run(ctx context.Context, db *sql.DB, report func(Finding) error,
 // by their bytes, for a family of engines.
 type engine struct {
 	snapshot sql.TxOptions
-	exact    string // an expression that compares by bytes, with %s for the column
+	exact    string // has %s for the column
+	seesAll  string // the statement that makes a query fail where rows are hidden from the user
 }
 
-// engines is by family. SQLite shows one moment to every transaction, and its drivers
-// accept no isolation level. The entries for SQL Server and Oracle were never executed.
+// engines are by family. SQLite shows one moment to every transaction, and its drivers
+// accept no isolation level; one that only reads does not begin with a lock on the writers, as
+// _txlock in the DSN asks for. SQL Server and Oracle were not run.
 var engines = map[dialect.Family]engine{
-	dialect.FamilyMySQL:      {sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, "BINARY %s"},
-	dialect.FamilyPostgreSQL: {sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, "%s"},
-	dialect.FamilySQLite:     {sql.TxOptions{}, "%s COLLATE BINARY"},
-	dialect.FamilySQLServer:  {sql.TxOptions{Isolation: sql.LevelSnapshot}, "%s"},
-	dialect.FamilyOracle:     {sql.TxOptions{Isolation: sql.LevelSerializable}, "%s"},
+	dialect.FamilyMySQL:      {sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, "BINARY %s", ""},
+	dialect.FamilyPostgreSQL: {sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, "%s", "SET LOCAL row_security = off"},
+	dialect.FamilySQLite:     {sql.TxOptions{ReadOnly: true}, "%s COLLATE BINARY", ""},
+	dialect.FamilySQLServer:  {sql.TxOptions{Isolation: sql.LevelSnapshot}, "%s", ""},
+	dialect.FamilyOracle:     {sql.TxOptions{Isolation: sql.LevelSerializable}, "%s", ""},
 }
 
 // Rows counts the rows with numbers, for the progress of the audit.

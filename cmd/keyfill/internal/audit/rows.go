@@ -10,17 +10,18 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
 )
 
 // run holds the data of one call of Audit.Run.
 type run struct {
 	*Audit
-	ctx       context.Context
-	tx        *sql.Tx
-	shown     func(rows int64)
-	report    func(Finding) error
-	hasStates bool
-	sum       Summary
+	ctx    context.Context
+	tx     *sql.Tx
+	shown  func(rows int64)
+	report func(Finding) error
+	states string // the table of states; empty if there is none
+	sum    Summary
 }
 
 // compare reads the rows and the state, and reports all findings.
@@ -36,7 +37,7 @@ func (r *run) compare() error {
 	if err := r.readRows(); err != nil {
 		return err
 	}
-	if r.parents == nil || !r.hasStates {
+	if r.parents == nil || r.states == "" {
 		return nil
 	}
 	return r.compareParents()
@@ -213,19 +214,27 @@ func sameValues(values, last []any) bool {
 	return true
 }
 
-// hasStates reports whether keyfill's table of states exists. It asks outside of a
-// transaction, which the error about a missing table would end on PostgreSQL.
-func (a *Audit) hasStates(ctx context.Context, db *sql.DB) (bool, error) {
+// findStates finds keyfill's table of states, outside of a transaction, which the error of a
+// missing table would end on PostgreSQL. It returns the table as it is written in SQL, empty if
+// there is none that holds the state.
+func (a *Audit) findStates(ctx context.Context, db *sql.DB) (string, error) {
 	if a.isElsewhere() {
-		return false, nil
+		return "", nil
 	}
 	var next int64
-	err := db.QueryRowContext(ctx, "SELECT next_value FROM keyfill_sequences WHERE name = "+a.dialect.Placeholder(1), a.state).Scan(&next)
+	const states = "keyfill_sequences"
+	err := db.QueryRowContext(ctx, "SELECT next_value FROM "+states+" WHERE name = "+a.dialect.Placeholder(1), a.state).Scan(&next)
 	switch {
 	case err == nil, errors.Is(err, sql.ErrNoRows):
-		return true, nil
-	case sqlcode.ClassOf(a.dialect, err) == dialect.ErrorNoObject:
-		return false, nil
+		return states, nil
+	case sqlcode.ClassOf(a.dialect, err) == dialect.ErrorNoRight:
+		return "", fmt.Errorf("%w: run GRANT SELECT ON %s to this user", err, states)
+	case sqlcode.ClassOf(a.dialect, err) != dialect.ErrorNoObject:
+		return "", err
 	}
-	return false, err
+	s := store.New(a.dialect, db)
+	if schema := s.Alone(ctx); schema != "" {
+		return a.dialect.QuoteIdent(schema) + "." + states, nil
+	}
+	return "", s.HiddenTables(ctx, err)
 }

@@ -13,15 +13,18 @@ import (
 // readState reads the next number of the state, and reports that it cannot be compared if
 // there is none.
 func (r *run) readState() error {
-	if r.hasStates {
-		err := r.tx.QueryRowContext(r.ctx, "SELECT next_value FROM keyfill_sequences WHERE name = "+r.dialect.Placeholder(1), r.state).Scan(&r.sum.Next)
+	if r.states != "" {
+		err := r.tx.QueryRowContext(r.ctx, "SELECT next_value FROM "+r.states+" WHERE name = "+r.dialect.Placeholder(1), r.state).Scan(&r.sum.Next)
 		if err == nil || !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 	}
 	why := fmt.Sprintf("keyfill_sequences has no row %s", r.state)
-	if r.isElsewhere() {
+	switch {
+	case r.isElsewhere():
 		why = "it is not in keyfill_sequences of this database"
+	case r.states == "":
+		why = "no keyfill_sequences is found where the DSN connects to"
 	}
 	return r.found(Finding{Rule: ruleState, Severity: severityInfo, Message: "the state was not compared with the rows: " + why})
 }
@@ -72,7 +75,7 @@ func (r *run) compareParents() error {
 // the states of this numbering, the count of rows that were read, the name of the last one,
 // and the count of states whose names do not show their parents.
 func (r *run) parentStates(after string) (states []parentState, read int, last string, hashed int64, err error) {
-	rows, err := r.tx.QueryContext(r.ctx, "SELECT name, next_value FROM keyfill_sequences WHERE parameters = "+r.dialect.Placeholder(1)+
+	rows, err := r.tx.QueryContext(r.ctx, "SELECT name, next_value FROM "+r.states+" WHERE parameters = "+r.dialect.Placeholder(1)+
 		" AND name > "+r.dialect.Placeholder(2)+" ORDER BY name "+r.dialect.FirstRows(page), scope.ParentParameters, after)
 	if err != nil {
 		return nil, 0, "", 0, err
