@@ -278,6 +278,52 @@ func TestAuditSchemas(t *testing.T) {
 	expectAudit(t, p, shared, []string{"--table=shop.orders"}, 1, "error double 1-1 2 map[]", "error double 2-2 2 map[]")
 }
 
+// TestAuditScopeTypes: cancelled numbers belong to the parent whose values are the same by their
+// bytes, whatever their column compares as equal, and not to values of another type. A parent
+// above the greatest int64 is compared with its state too, and states that are not there are said.
+func TestAuditScopeTypes(t *testing.T) {
+	const tables = "bill_lines: {column: no, source: {kind: sequence, scope: [{column: shop, type: text}], ensure_schema: true}}\n" +
+		"  parts: {column: no, source: {kind: sequence, scope: [item], ensure_schema: true}}"
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		exact, loose, item := "", map[string]string{"sqlite": " COLLATE NOCASE"}[p.driver], "BIGINT"
+		if p.driver == "mysql" {
+			exact, loose, item = " COLLATE utf8mb4_bin", " COLLATE utf8mb4_general_ci", "BIGINT UNSIGNED"
+		}
+		p.exec(t, "CREATE TABLE bill_lines (shop VARCHAR(20)"+exact+", no BIGINT)", "CREATE INDEX lines_no ON bill_lines (shop, no)",
+			"CREATE TABLE void (shop VARCHAR(20)"+loose+", no BIGINT)", "CREATE TABLE numbered (shop BIGINT, no BIGINT)",
+			"CREATE TABLE parts (item "+item+", no BIGINT)", "CREATE INDEX parts_no ON parts (item, no)")
+		db := p.open(t, tables)
+		for range 4 {
+			for _, shop := range []string{"a", "A", "12"} {
+				if _, err := db.Exec("INSERT INTO bill_lines (shop) VALUES ('" + shop + "')"); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		p.exec(t, "DELETE FROM bill_lines WHERE no = 4", "INSERT INTO void VALUES ('a', 4), ('a', 4), ('a', NULL), ('12', 4), ('12', 5)")
+		expectAudit(t, p, tables, []string{"--table=bill_lines", "--cancelled=void.no"}, 1, "error tail 4-4 0 map[shop:A]", "error above 5-5 0 map[shop:12]")
+		file := writeFile(t, "keyfill.yaml", "version: 1\ntables:\n  "+tables+"\n")
+		r := keyfillRun(t, "", "audit", "--config", file, "--driver", p.driver, "--dsn", p.dsn, "--table=bill_lines", "--cancelled=numbered.no")
+		if r.code != 2 || !strings.Contains(r.errOut, "numbered.shop has another type") {
+			t.Errorf("exit code %d, %q, want 2 and what type is needed", r.code, r.errOut)
+		}
+
+		if p.driver == "mysql" {
+			for range 3 {
+				if _, err := db.Exec("INSERT INTO parts (item) VALUES (?)", uint64(1<<63+1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.exec(t, "DELETE FROM parts WHERE no = 3")
+			expectAudit(t, p, tables, []string{"--table=parts"}, 1, "error tail 3-3 0 map[item:9.223372036854776e+18]")
+		}
+		p.exec(t, "DELETE FROM keyfill_sequences WHERE name LIKE 'bill_lines.no[%'", "DELETE FROM bill_lines WHERE no = 3")
+		expectAudit(t, p, tables, []string{"--table=bill_lines"}, 0, "info state 0-0 0 map[]")
+		p.exec(t, "DROP TABLE keyfill_sequences")
+		expectAudit(t, p, tables, []string{"--table=bill_lines"}, 0, "info state 0-0 0 map[]")
+	})
+}
+
 // TestAuditSeesAll: where the user does not see all rows, or not the states, that is an error and
 // no gap, and an empty search path finds the table of states as keyfill does.
 func TestAuditSeesAll(t *testing.T) {
@@ -354,7 +400,7 @@ func TestAuditRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec("CREATE TABLE orders (id TEXT, no BIGINT, code TEXT); CREATE TABLE tenants (no BIGINT); CREATE TABLE lines (bill BIGINT, no BIGINT); CREATE TABLE void (no BIGINT, name TEXT)"); err != nil {
+	if _, err := db.Exec("CREATE TABLE orders (id TEXT, no BIGINT, code TEXT); CREATE TABLE tenants (no BIGINT); CREATE TABLE lines (bill BIGINT, no BIGINT); CREATE TABLE void (no BIGINT, name TEXT); CREATE TABLE wide (no BIGINT); INSERT INTO wide VALUES ('9223372036854775808')"); err != nil {
 		t.Fatal(err)
 	}
 	config := writeFile(t, "keyfill.yaml", `version: 1
@@ -363,6 +409,7 @@ tables:
   tenants: {column: no, source: {kind: sequence, name: "t-{value:tenant}"}}
   lines: {column: no, source: {kind: sequence, scope: [bill]}}
   users: {column: id}
+  wide: {column: no, source: {kind: sequence}}
 `)
 	base := []string{"audit", "--driver", "sqlite", "--dsn", file, "--config", config}
 	for _, c := range []struct{ args, want string }{
@@ -378,6 +425,7 @@ tables:
 		{"--table orders --cancelled void.nam", `did you mean "name"`},
 		{"--table lines --cancelled void.no", "since a cancelled number is one within bill"},
 		{"--table orders --json --csv", "take one"},
+		{"--table wide", "which is no integer of 63 bits: mend that row"},
 	} {
 		r := keyfillRun(t, "", append(slices.Clone(base), strings.Fields(c.args)...)...)
 		if r.code != 2 || !strings.Contains(r.errOut, c.want) {

@@ -37,6 +37,7 @@ type Audit struct {
 	state   string // the name of the state
 	name    string // the name of the audited column, for findings
 	parents []string
+	isText  []bool // reports which of the parents' columns hold texts
 
 	columns   []column // the columns in which the state's numbers are stored
 	cancelled *column
@@ -247,10 +248,17 @@ func (a *Audit) columnOf(found *catalog.Table, folded, written, remedy string) (
 		return nil, fmt.Errorf("%s.%s holds no integers: name a column that does", found.Name, number.Name)
 	}
 	one := &column{table: a.dialect.QuoteIdent(found.Schema) + "." + a.dialect.QuoteIdent(found.Name), number: a.dialect.QuoteIdent(number.Name)}
-	for _, p := range a.parents {
+	for i, p := range a.parents {
 		within, err := database.FoldedColumn(a.dialect, found, p, p, remedy)
 		if err != nil {
 			return nil, err
+		}
+		if i == len(a.isText) {
+			a.isText = append(a.isText, !within.Integer)
+		}
+		// One that holds anything, on SQLite, is of both kinds.
+		if a.isText[i] && !within.Text || !a.isText[i] && !within.Integer {
+			return nil, fmt.Errorf("%s.%s has another type than the column of the numbers: make it the same", found.Name, within.Name)
 		}
 		one.parents = append(one.parents, a.dialect.QuoteIdent(within.Name))
 	}

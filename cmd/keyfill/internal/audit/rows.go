@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
@@ -37,8 +38,11 @@ func (r *run) compare() error {
 	if err := r.readRows(); err != nil {
 		return err
 	}
-	if r.parents == nil || r.states == "" {
+	switch {
+	case r.parents == nil:
 		return nil
+	case r.states == "":
+		return r.notCompared()
 	}
 	return r.compareParents()
 }
@@ -60,7 +64,7 @@ func (r *run) countNone() error {
 			return err
 		}
 		if rows > 0 {
-			if err := r.found(Finding{Rule: ruleNone, Severity: severityError, Rows: rows, Message: fmt.Sprintf("%d rows of %s have no number", rows, c.table)}); err != nil {
+			if err := r.found(Finding{Rule: ruleNone, Severity: severityError, Rows: rows, Message: terminal.Count(int(rows), "row") + " of " + c.table + " without a number"}); err != nil {
 				return err
 			}
 		}
@@ -106,18 +110,22 @@ func (r *run) readRows() error {
 		return err
 	}
 	defer rows.Close()
-	var number int64
+	var stored any
 	var void int
 	values := make([]any, len(r.parents))
 	into := make([]any, 0, len(values)+2)
 	for i := range values {
 		into = append(into, &values[i])
 	}
-	into = append(into, &number, &void)
+	into = append(into, &stored, &void)
 	var w *walk
 	var last []any
 	for n := int64(1); rows.Next(); n++ {
 		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		number, err := r.integer(stored)
+		if err != nil {
 			return err
 		}
 		if w == nil || !sameValues(values, last) {
@@ -146,7 +154,19 @@ func (r *run) readRows() error {
 	return r.end(w)
 }
 
-// note adds a row's number to the summary.
+// integer returns a number as it is stored: some columns of integers hold others too.
+func (r *run) integer(stored any) (n int64, err error) {
+	var number sql.NullInt64
+	if err := number.Scan(stored); err != nil {
+		if b, ok := stored.([]byte); ok {
+			stored = string(b)
+		}
+		return 0, fmt.Errorf("%s: a row has %v, which is no integer of 63 bits: mend that row", r.name, stored)
+	}
+	return number.Int64, nil
+}
+
+// note counts a row.
 func (r *run) note(number int64) {
 	if r.sum.Rows++; r.sum.Rows == 1 || number < r.sum.First {
 		r.sum.First = number

@@ -19,12 +19,19 @@ func (r *run) readState() error {
 			return err
 		}
 	}
+	return r.notCompared()
+}
+
+// notCompared reports that the state cannot be compared.
+func (r *run) notCompared() error {
 	why := fmt.Sprintf("keyfill_sequences has no row %s", r.state)
 	switch {
 	case r.isElsewhere():
 		why = "it is not in keyfill_sequences of this database"
 	case r.states == "":
 		why = "no keyfill_sequences is found where the DSN connects to"
+	case r.parents != nil:
+		why += "[…] of a parent"
 	}
 	return r.found(Finding{Rule: ruleState, Severity: severityInfo, Message: "the state was not compared with the rows: " + why})
 }
@@ -48,13 +55,14 @@ type parentState struct {
 // compareParents compares the state of each parent with the numbers within it.
 func (r *run) compareParents() error {
 	last := ""
-	unread := int64(0)
+	compared, unread := 0, int64(0)
 	for {
 		states, read, name, hashed, err := r.parentStates(last)
 		if err != nil {
 			return err
 		}
 		unread += hashed
+		compared += len(states)
 		for _, s := range states {
 			if err := r.compareParent(s); err != nil {
 				return err
@@ -64,9 +72,12 @@ func (r *run) compareParents() error {
 			break
 		}
 	}
-	if unread > 0 {
+	switch {
+	case unread > 0:
 		return r.found(Finding{Rule: ruleState, Severity: severityInfo, Rows: unread,
 			Message: fmt.Sprintf("the states of %d parents were not compared, since the names of their rows are too long to hold the values", unread)})
+	case compared == 0 && r.sum.Rows > 0:
+		return r.notCompared()
 	}
 	return nil
 }
@@ -129,11 +140,10 @@ func parentValues(list string) (values []any, whole bool) {
 			if end < 0 {
 				return nil, false
 			}
-			n, err := strconv.ParseInt(list[:end], 10, 64)
-			if err != nil {
+			if value = integerOf(list[:end]); value == nil {
 				return nil, false
 			}
-			value, list = n, list[end:]
+			list = list[end:]
 		}
 		values = append(values, value)
 		switch {
@@ -147,16 +157,48 @@ func parentValues(list string) (values []any, whole bool) {
 	return nil, false
 }
 
+// integerOf returns the integer of a text, an int64 or a uint64 that is greater than those. It is
+// nil if the text is none.
+func integerOf(text string) any {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return n
+	}
+	return nil
+}
+
+// within returns the condition for the rows of a parent in a table, and its arguments. A text
+// also has to be the same by its bytes: the column of a cancelled number's table may have a
+// collation under which other texts are equal.
+func (r *run) within(c *column, values []any) (string, []any) {
+	var where []string
+	var args []any
+	equals := func(what string, value any) {
+		args = append(args, value)
+		where = append(where, what+" = "+r.dialect.Placeholder(len(args)))
+	}
+	for i, p := range c.parents {
+		equals(p, values[i])
+		exact := fmt.Sprintf(engines[r.dialect.Family].exact, p)
+		if _, isText := values[i].(string); isText && exact != p {
+			equals(exact, values[i])
+		}
+	}
+	if r.key.Source.Below > 0 {
+		where = append(where, fmt.Sprintf("%s < %d", c.number, r.key.Source.Below))
+	}
+	return strings.Join(where, " AND "), args
+}
+
 // compareParent compares the state of a parent with the numbers within it.
 func (r *run) compareParent(s parentState) error {
 	var last, stored int64 // last is the greatest number, including cancelled ones; stored is the greatest number of a row
 	for i, c := range append(r.columns, r.cancelledColumns()...) {
-		var where []string
-		for k, p := range c.parents {
-			where = append(where, p+" = "+r.dialect.Placeholder(k+1))
-		}
+		where, args := r.within(&c, s.values)
 		var greatest sql.NullInt64
-		err := r.tx.QueryRowContext(r.ctx, "SELECT MAX("+c.number+") FROM "+c.table+" WHERE "+strings.Join(where, " AND "), s.values...).Scan(&greatest)
+		err := r.tx.QueryRowContext(r.ctx, "SELECT MAX("+c.number+") FROM "+c.table+" WHERE "+where, args...).Scan(&greatest)
 		if err != nil {
 			return err
 		}
@@ -166,10 +208,14 @@ func (r *run) compareParent(s parentState) error {
 	}
 	w := r.walk(s.values)
 	switch {
-	case stored >= s.next:
-		return w.find(ruleAbove, severityError, s.next, stored, 1, "numbers that the state will give again, since it goes on at %d: up to %d", s.next, stored)
+	case last >= s.next:
+		rows := int64(1)
+		if stored < s.next {
+			rows = 0
+		}
+		return w.find(ruleAbove, severityError, s.next, last, rows, "numbers that the state will give again, since it goes on at %d: up to %s", s.next, spanOf(last, last, rows))
 	case stored == 0 && s.next > w.begin:
 		return w.find(ruleTail, severityInfo, w.begin, s.next-1, 0, "no row is left, and the state goes on at %d", s.next)
 	}
-	return w.absent(ruleTail, last+1, s.next-1)
+	return w.absent(ruleTail, max(last+1, w.begin), s.next-1)
 }
