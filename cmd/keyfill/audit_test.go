@@ -219,6 +219,29 @@ func TestAuditNames(t *testing.T) {
 	})
 }
 
+// TestAuditMariaDB: a policy for the dialect of MySQL counts on MariaDB too, and a DSN without a
+// database is an error that says so.
+func TestAuditMariaDB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts a server")
+	}
+	const tables = "invoices: {column: number, source: {kind: sequence, transaction: joined, ensure_schema: true}}\ndialect: mysql"
+	name := mariadb.Database(t, "mysql")
+	p := &planned{driver: "mysql", dsn: mariadb.DSN(name)}
+	p.raw = p.open(t, "")
+	p.exec(t, "CREATE TABLE invoices (number BIGINT PRIMARY KEY, who VARCHAR(20))")
+	if _, err := p.open(t, tables).Exec("INSERT INTO invoices (who) VALUES ('x'), ('x')"); err != nil {
+		t.Fatal(err)
+	}
+	p.exec(t, "DELETE FROM invoices WHERE number = 2")
+	expectAudit(t, p, tables, []string{"--table=invoices"}, 1, "error tail 2-2 0 map[]")
+	file := writeFile(t, "keyfill.yaml", "version: 1\ntables:\n  "+tables+"\n")
+	r := keyfillRun(t, "", "audit", "--config", file, "--driver=mysql", "--dsn", strings.Replace(p.dsn, "/"+name, "/", 1), "--table", name+".invoices")
+	if r.code != 2 || !strings.Contains(r.errOut, "name the database with keyfill_sequences in the DSN") {
+		t.Errorf("exit code %d, %q, want 2 and what the DSN needs", r.code, r.errOut)
+	}
+}
+
 // TestAuditGlob: the tables of a pattern that share a state are audited together, with those that
 // the policy names.
 func TestAuditGlob(t *testing.T) {

@@ -56,7 +56,7 @@ type column struct {
 
 // Find finds the columns to audit, in the policy and in the database.
 func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Config, o *Options) (*Audit, error) {
-	d, err := exactDialect(ctx, db, d)
+	d, err := exactDialect(ctx, db, dialectOf(cfg, d))
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +112,15 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 		}
 	}
 	return a, a.findCancelled(ctx, db, rules, o.Cancelled)
+}
+
+// dialectOf returns the dialect that the policy names, as keyfill speaks it with a server of
+// MariaDB too where that is mysql. Any other one is left to the policy's own check.
+func dialectOf(cfg *policy.Config, d *dialect.Dialect) *dialect.Dialect {
+	if named, err := dialect.ByName(cfg.Dialect); err == nil && named.Family == d.Family {
+		return named
+	}
+	return d
 }
 
 // exactDialect returns the dialect for a server that compares the names of tables as they are

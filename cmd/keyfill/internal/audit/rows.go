@@ -249,6 +249,8 @@ func (a *Audit) findStates(ctx context.Context, db *sql.DB) (string, error) {
 		return states, nil
 	case sqlcode.ClassOf(a.dialect, err) == dialect.ErrorNoRight:
 		return "", fmt.Errorf("%w: run GRANT SELECT ON %s to this user", err, states)
+	case sqlcode.ClassOf(a.dialect, err) == dialect.ErrorNoDatabase:
+		return "", fmt.Errorf("%w: name the database with %s in the DSN", err, states)
 	case sqlcode.ClassOf(a.dialect, err) != dialect.ErrorNoObject:
 		return "", err
 	}
