@@ -347,6 +347,35 @@ func TestAuditScopeTypes(t *testing.T) {
 	})
 }
 
+// TestAuditLongParents: a parent whose values are too long for the name of its state is compared
+// too, while it has rows, among others of which there are more than are read at a time.
+func TestAuditLongParents(t *testing.T) {
+	const tables = "chapters: {column: no, source: {kind: sequence, scope: [{column: book, type: text}, part], ensure_schema: true}}"
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		exact := map[string]string{"mysql": " COLLATE utf8mb4_bin"}[p.driver]
+		p.exec(t, "CREATE TABLE chapters (book VARCHAR(250)"+exact+", part BIGINT, no BIGINT)", "CREATE INDEX chapters_no ON chapters (book, part, no)")
+		db := p.open(t, tables)
+		long := strings.Repeat("é", 60) + strings.Repeat("x", 130)
+		insert := func(tx *sql.Tx, book string, parts int) error {
+			var values []string
+			for part := range parts {
+				values = append(values, fmt.Sprintf("('%s', %d), ('%[1]s', %[2]d)", book, part))
+			}
+			_, err := tx.Exec("INSERT INTO chapters (book, part) VALUES " + strings.Join(values, ", "))
+			return err
+		}
+		err := inTransaction(t, db, func(tx *sql.Tx) error {
+			return errors.Join(insert(tx, "a", 300), insert(tx, strings.Repeat("x", 200), 300), insert(tx, long, 2))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		expectAudit(t, p, tables, []string{"--table=chapters"}, 0)
+		p.exec(t, "DELETE FROM chapters WHERE book = '"+long+"' AND part = 1 AND no = 2", "DELETE FROM chapters WHERE book = '"+long+"' AND part = 0")
+		expectAudit(t, p, tables, []string{"--table=chapters"}, 1, "error tail 2-2 0 map[book:"+long+" part:1]", "info state 0-0 1 map[]")
+	})
+}
+
 // TestAuditSeesAll: where the user does not see all rows, or not the states, that is an error and
 // no gap, and an empty search path finds the table of states as keyfill does.
 func TestAuditSeesAll(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,63 +55,127 @@ type parentState struct {
 
 // compareParents compares the state of each parent with the numbers within it.
 func (r *run) compareParents() error {
-	last := ""
-	compared, unread := 0, int64(0)
-	for {
-		states, read, name, hashed, err := r.parentStates(last)
+	compared, unread := 0, 0
+	for last, more := "", true; more; {
+		p, err := r.parentStates(last)
 		if err != nil {
 			return err
 		}
-		unread += hashed
-		compared += len(states)
+		found, err := r.findParents(p.hashed)
+		if err != nil {
+			return err
+		}
+		states := append(p.states, found...)
 		for _, s := range states {
 			if err := r.compareParent(s); err != nil {
 				return err
 			}
 		}
-		if last = name; read < page {
-			break
-		}
+		compared += len(states)
+		unread += len(p.hashed)
+		last, more = p.last, p.read == page
 	}
 	switch {
 	case unread > 0:
-		return r.found(Finding{Rule: ruleState, Severity: severityInfo, Rows: unread,
-			Message: fmt.Sprintf("the states of %d parents were not compared, since the names of their rows are too long to hold the values", unread)})
+		return r.found(Finding{Rule: ruleState, Severity: severityInfo, Rows: int64(unread),
+			Message: fmt.Sprintf("the states of %d parents were not compared: they have no row, and values too long for the name of a state", unread)})
 	case compared == 0 && r.sum.Rows > 0:
 		return r.notCompared()
 	}
 	return nil
 }
 
-// parentStates reads the next page of rows, whose names are greater than after. It returns
-// the states of this numbering, the count of rows that were read, the name of the last one,
-// and the count of states whose names do not show their parents.
-func (r *run) parentStates(after string) (states []parentState, read int, last string, hashed int64, err error) {
+// statePage is a page of rows of keyfill_sequences.
+type statePage struct {
+	states []parentState    // of this numbering
+	hashed map[string]int64 // the next numbers of those whose names do not show their values
+	read   int              // how many rows were read
+	last   string           // the name of the last one
+}
+
+// parentStates reads the next page of rows, whose names are greater than after.
+func (r *run) parentStates(after string) (*statePage, error) {
 	rows, err := r.tx.QueryContext(r.ctx, "SELECT name, next_value FROM "+r.states+" WHERE parameters = "+r.dialect.Placeholder(1)+
 		" AND name > "+r.dialect.Placeholder(2)+" ORDER BY name "+r.dialect.FirstRows(page), scope.ParentParameters, after)
 	if err != nil {
-		return nil, 0, "", 0, err
+		return nil, err
 	}
 	defer rows.Close()
-	last = after
+	p := &statePage{hashed: map[string]int64{}, last: after}
 	for rows.Next() {
 		var s parentState
-		if err := rows.Scan(&last, &s.next); err != nil {
-			return nil, 0, "", 0, err
+		if err := rows.Scan(&p.last, &s.next); err != nil {
+			return nil, err
 		}
-		read++
-		list, isOurs := strings.CutPrefix(last, r.state+"[")
+		p.read++
+		list, isOurs := strings.CutPrefix(p.last, r.state+"[")
 		if !isOurs {
 			continue
 		}
 		var whole bool
 		if s.values, whole = parentValues(list); !whole || len(s.values) != len(r.parents) {
-			hashed++
+			p.hashed[p.last] = s.next
 			continue
 		}
-		states = append(states, s)
+		p.states = append(p.states, s)
 	}
-	return states, read, last, hashed, rows.Err()
+	return p, rows.Err()
+}
+
+// findParents returns the states of hashed whose parents have rows, and takes them out of it. The
+// rows have the values of which the name of a state has the hash.
+func (r *run) findParents(hashed map[string]int64) (found []parentState, err error) {
+	if len(hashed) == 0 {
+		return nil, nil
+	}
+	numbering := &scope.Scope{Name: r.state}
+	for _, c := range append(r.columns, r.cancelledColumns()...) {
+		err := r.eachParent(&c, func(values []any) {
+			name := numbering.RowFor(values)
+			if next, ok := hashed[name]; ok {
+				found = append(found, parentState{values, next})
+				delete(hashed, name)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// eachParent calls f for the values of each parent with rows in a table.
+func (r *run) eachParent(c *column, f func(values []any)) error {
+	rows, err := r.tx.QueryContext(r.ctx, "SELECT DISTINCT "+strings.Join(c.parents, ", ")+" FROM "+c.table)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	values := make([]any, len(c.parents))
+	into := make([]any, len(values))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		if plain := plainValues(values); haveState(plain) {
+			f(plain)
+		}
+	}
+	return rows.Err()
+}
+
+// haveState reports whether a state can be named by the values, as keyfill does it.
+func haveState(values []any) bool {
+	return !slices.ContainsFunc(values, func(v any) bool {
+		switch v.(type) {
+		case int64, uint64, string:
+			return false
+		}
+		return true
+	})
 }
 
 // parentValues reads the values in the name of a parent's row, from the text after the
