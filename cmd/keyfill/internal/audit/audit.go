@@ -37,7 +37,7 @@ type Audit struct {
 	state   string // the name of the state
 	name    string // the name of the audited column, for findings
 	parents []string
-	isText  []bool // reports which of the parents' columns hold texts
+	isText  []bool // whether each of the parents' columns holds texts
 
 	columns   []column // the columns in which the state's numbers are stored
 	cancelled *column
@@ -114,8 +114,9 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 	return a, a.findCancelled(ctx, db, rules, o.Cancelled)
 }
 
-// dialectOf returns the dialect that the policy names, as keyfill speaks it with a server of
-// MariaDB too where that is mysql. Any other one is left to the policy's own check.
+// dialectOf returns the dialect that the policy names, if it is one of the server's family:
+// keyfill also speaks the dialect mysql with MariaDB. Otherwise it returns d, and compiling the
+// policy returns an error if the two differ.
 func dialectOf(cfg *policy.Config, d *dialect.Dialect) *dialect.Dialect {
 	if named, err := dialect.ByName(cfg.Dialect); err == nil && named.Family == d.Family {
 		return named
@@ -123,8 +124,8 @@ func dialectOf(cfg *policy.Config, d *dialect.Dialect) *dialect.Dialect {
 	return d
 }
 
-// exactDialect returns the dialect for a server that compares the names of tables as they are
-// written: there a state's name has the case of its table's.
+// exactDialect returns the dialect as the server compares the names of tables. Where it
+// compares them by case, the name of a state has the case of the table's name.
 func exactDialect(ctx context.Context, db *sql.DB, d *dialect.Dialect) (*dialect.Dialect, error) {
 	if !d.Grammar.TableCase {
 		return d, nil
@@ -136,7 +137,7 @@ func exactDialect(ctx context.Context, db *sql.DB, d *dialect.Dialect) (*dialect
 	return d, err
 }
 
-// noTable returns the error of a table that the policy does not have.
+// noTable returns the error for a table that the policy does not have.
 func noTable(cfg *policy.Config, o *Options) error {
 	names := slices.Collect(maps.Keys(cfg.Tables))
 	return usage.Errorf("the policy has no table %s: name one that it has%s", o.Table, nearest.DidYouMean(o.Table, names))
@@ -170,9 +171,9 @@ func (t *tables) ruleAt(found *catalog.Table, visible bool) *policy.Rule {
 	return t.rules.MatchFound(policy.Found{Schema: schema, Home: visible}, name)
 }
 
-// findOthers finds the other columns whose numbers come from the state: of the table found, and
-// of other tables that a name without a schema finds, or that are in a schema that the policy
-// names.
+// findOthers adds the other columns whose numbers come from the state. It looks in the tables
+// that a name without a schema finds, and in all tables of the schema of found and of each
+// schema that the policy names.
 func (a *Audit) findOthers(t *tables, found *catalog.Table) error {
 	schemas := []string{t.dialect.Fold(found.Schema, true)}
 	for _, e := range t.rules.Entries() {
@@ -185,7 +186,8 @@ func (a *Audit) findOthers(t *tables, found *catalog.Table) error {
 		return err
 	}
 	for _, ref := range a.key.Columns {
-		// A table that is not there, or not listed, is an error.
+		// An entry of the policy whose table the user cannot see is an error: its rows may
+		// have the numbers that are missing elsewhere.
 		one, err := database.ReadFolded(t.ctx, t.db, t.dialect, ref.Schema, ref.Table, ref.Table)
 		if err == nil {
 			err = a.addColumn(one, ref.Column)
@@ -214,7 +216,7 @@ func (a *Audit) findOthers(t *tables, found *catalog.Table) error {
 	return nil
 }
 
-// addColumn adds a column that the state serves, unless it was added before.
+// addColumn adds a column of a table to a.columns, unless it is there already.
 func (a *Audit) addColumn(found *catalog.Table, name string) error {
 	one, err := a.columnOf(found, name, name, "")
 	if err != nil || slices.ContainsFunc(a.columns, func(c column) bool { return c.table == one.table && c.number == one.number }) {
@@ -246,8 +248,8 @@ func sequenceOf(d *dialect.Dialect, rule *policy.Rule, o *Options) (policy.RuleK
 	return policy.RuleKey{}, usage.Errorf("no column of %s has integers of a sequence: name a table that has", o.Table)
 }
 
-// columnOf returns the column of a table that holds numbers, by its folded name. written is its
-// name for errors, and remedy continues the error of a column that is not there.
+// columnOf returns the column with numbers of a table, by its folded name. written is that name
+// in errors. If there is no such column, remedy ends the error's text.
 func (a *Audit) columnOf(found *catalog.Table, folded, written, remedy string) (*column, error) {
 	number, err := database.FoldedColumn(a.dialect, found, folded, written, remedy)
 	if err != nil {
@@ -265,7 +267,7 @@ func (a *Audit) columnOf(found *catalog.Table, folded, written, remedy string) (
 		if i == len(a.isText) {
 			a.isText = append(a.isText, !within.Integer)
 		}
-		// One that holds anything, on SQLite, is of both kinds.
+		// A column of SQLite without a type is both.
 		if a.isText[i] && !within.Text || !a.isText[i] && !within.Integer {
 			return nil, fmt.Errorf("%s.%s has another type than the column of the numbers: make it the same", found.Name, within.Name)
 		}
@@ -316,8 +318,8 @@ func splitColumn(d *dialect.Dialect, named string) (table, column string) {
 	return "", ""
 }
 
-// Run reads the rows and the state, and calls report for each finding. shown is called with
-// the count of rows that were read, from time to time.
+// Run reads the rows and the state, and calls report for each finding. From time to time it
+// calls shown with the number of rows that were read.
 func (a *Audit) Run(ctx context.Context, db *sql.DB, report func(Finding) error, shown func(rows int64)) (Summary, error) {
 	options := engines[a.dialect.Family].snapshot
 	states, err := a.findStates(ctx, db)
@@ -347,13 +349,14 @@ func (a *Audit) Run(ctx context.Context, db *sql.DB, report func(Finding) error,
 // by their bytes, for a family of engines.
 type engine struct {
 	snapshot sql.TxOptions
-	exact    string // has %s for the column
-	seesAll  string // the statement that makes a query fail where rows are hidden from the user
+	exact    string // an expression that compares by bytes, with %s for the column
+	seesAll  string // a statement after which queries fail if rows are hidden from the user; empty for none
 }
 
-// engines are by family. SQLite shows one moment to every transaction, and its drivers
-// accept no isolation level; one that only reads does not begin with a lock on the writers, as
-// _txlock in the DSN asks for. SQL Server and Oracle were not run.
+// engines is by family. SQLite shows one moment to every transaction, and its drivers
+// accept no isolation level. ReadOnly keeps a transaction of SQLite from beginning with the
+// lock that _txlock in the DSN asks for, on which writers would wait. The entries for SQL
+// Server and Oracle were never executed.
 var engines = map[dialect.Family]engine{
 	dialect.FamilyMySQL:      {sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, "BINARY %s", ""},
 	dialect.FamilyPostgreSQL: {sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, "%s", "SET LOCAL row_security = off"},

@@ -13,7 +13,7 @@ const (
 	ruleTail      = "tail"      // numbers that the state has given are missing after the last one
 	ruleDouble    = "double"    // several rows have the same number
 	ruleCancelled = "cancelled" // a row has a number that was cancelled
-	ruleAbove     = "above"     // rows have numbers that the state is still to give, or these are cancelled
+	ruleAbove     = "above"     // rows have, or a cancellation names, numbers that the state has not given yet
 	ruleBelow     = "below"     // rows have numbers below 1
 	ruleNone      = "none"      // rows have no number
 	ruleState     = "state"     // the state was not compared
@@ -63,7 +63,7 @@ type walk struct {
 	rows     int64
 	void     bool // the number was cancelled
 
-	above                     int64 // rows with numbers from next on; lastAbove may be a cancelled one
+	above                     int64 // rows with numbers from next on; firstAbove and lastAbove include cancelled numbers
 	firstAbove, lastAbove     int64
 	below                     int64 // rows with numbers below 1
 	leastBelow, greatestBelow int64
@@ -200,7 +200,7 @@ func (w *walk) find(rule, severity string, from, to, rows int64, message string,
 	return w.found(Finding{Rule: rule, Severity: severity, Parent: w.parent, From: from, To: to, Rows: rows, Message: fmt.Sprintf(message, args...)})
 }
 
-// spanOf names the numbers of rows, or of none where they are cancelled.
+// spanOf returns the numbers of rows as text. If rows is 0, they are cancelled numbers.
 func spanOf(from, to, rows int64) string {
 	what := "cancelled"
 	if rows > 0 {

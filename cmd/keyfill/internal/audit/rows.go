@@ -154,7 +154,8 @@ func (r *run) readRows() error {
 	return r.end(w)
 }
 
-// integer returns a number as it is stored: some columns of integers hold others too.
+// integer returns a number from the database as an int64. It returns an error for a number
+// that is none: columns such as NUMERIC and BIGINT UNSIGNED can hold these.
 func (r *run) integer(stored any) (n int64, err error) {
 	var number sql.NullInt64
 	if err := number.Scan(stored); err != nil {
@@ -166,7 +167,7 @@ func (r *run) integer(stored any) (n int64, err error) {
 	return number.Int64, nil
 }
 
-// note counts a row.
+// note adds a row's number to the summary.
 func (r *run) note(number int64) {
 	if r.sum.Rows++; r.sum.Rows == 1 || number < r.sum.First {
 		r.sum.First = number
@@ -234,9 +235,9 @@ func sameValues(values, last []any) bool {
 	return true
 }
 
-// findStates finds keyfill's table of states, outside of a transaction, which the error of a
-// missing table would end on PostgreSQL. It returns the table as it is written in SQL, empty if
-// there is none that holds the state.
+// findStates returns keyfill's table of states as it is written in SQL; empty if there is
+// none, or the state is elsewhere. It asks outside of a transaction, which the error about a
+// missing table would end on PostgreSQL.
 func (a *Audit) findStates(ctx context.Context, db *sql.DB) (string, error) {
 	if a.isElsewhere() {
 		return "", nil

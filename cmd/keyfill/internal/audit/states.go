@@ -23,7 +23,7 @@ func (r *run) readState() error {
 	return r.notCompared()
 }
 
-// notCompared reports that the state cannot be compared.
+// notCompared reports a finding that says why the state was not compared.
 func (r *run) notCompared() error {
 	why := fmt.Sprintf("keyfill_sequences has no row %s", r.state)
 	switch {
@@ -87,8 +87,8 @@ func (r *run) compareParents() error {
 
 // statePage is a page of rows of keyfill_sequences.
 type statePage struct {
-	states []parentState    // of this numbering
-	hashed map[string]int64 // the next numbers of those whose names do not show their values
+	states []parentState    // the states of this numbering whose names show the parent's values
+	hashed map[string]int64 // the next numbers of its other states, by their names
 	read   int              // how many rows were read
 	last   string           // the name of the last one
 }
@@ -122,8 +122,8 @@ func (r *run) parentStates(after string) (*statePage, error) {
 	return p, rows.Err()
 }
 
-// findParents returns the states of hashed whose parents have rows, and takes them out of it. The
-// rows have the values of which the name of a state has the hash.
+// findParents returns the states in hashed whose parents have rows, and removes them from it. A
+// state's name ends in a hash of its parent's values, which is computed from the rows.
 func (r *run) findParents(hashed map[string]int64) (found []parentState, err error) {
 	if len(hashed) == 0 {
 		return nil, nil
@@ -167,7 +167,7 @@ func (r *run) eachParent(c *column, f func(values []any)) error {
 	return rows.Err()
 }
 
-// haveState reports whether a state can be named by the values, as keyfill does it.
+// haveState reports whether all values have a type that the name of a state can have.
 func haveState(values []any) bool {
 	return !slices.ContainsFunc(values, func(v any) bool {
 		switch v.(type) {
@@ -222,8 +222,8 @@ func parentValues(list string) (values []any, whole bool) {
 	return nil, false
 }
 
-// integerOf returns the integer of a text, an int64 or a uint64 that is greater than those. It is
-// nil if the text is none.
+// integerOf returns the integer that a text spells: an int64, a uint64 if it is greater than
+// any int64, or nil if the text is no such integer.
 func integerOf(text string) any {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n

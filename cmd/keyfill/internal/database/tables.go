@@ -33,8 +33,8 @@ func ReadTable(ctx context.Context, db *sql.DB, d *dialect.Dialect, written stri
 	return ReadFolded(ctx, db, d, schema, table, written)
 }
 
-// ReadFolded is ReadTable for the parts of a name that were folded. The error of a table that
-// is not there looks for names that are near to written.
+// ReadFolded is ReadTable for the folded parts of a name. If there is no such table, the error
+// suggests names that are similar to written.
 func ReadFolded(ctx context.Context, db *sql.DB, d *dialect.Dialect, schema, table, written string) (*catalog.Table, error) {
 	q := catalog.DB(db)
 	found, err := catalog.Read(ctx, d, q, schema, table)
@@ -58,16 +58,16 @@ func ColumnOf(d *dialect.Dialect, t *catalog.Table, written, remedy string) (*ca
 	return FoldedColumn(d, t, FoldColumn(d, written), written, remedy)
 }
 
-// FoldColumn folds the name of a column, which is written as in a policy.
+// FoldColumn returns the folded name of a column, which is written as in a policy.
 func FoldColumn(d *dialect.Dialect, written string) string {
 	if _, name, err := SplitName(d, written); err == nil && name != written {
-		return d.Fold(name, true) // it was folded, or in quotes
+		return d.Fold(name, true) // the name is as SplitName folded it, or was in quotes
 	}
 	return d.Fold(written, false)
 }
 
-// FoldedColumn is ColumnOf for a name that was folded. The error of a column that is not there
-// looks for names that are near to written.
+// FoldedColumn is ColumnOf for a folded name. If there is no such column, the error suggests
+// names that are similar to written.
 func FoldedColumn(d *dialect.Dialect, t *catalog.Table, folded, written, remedy string) (*catalog.Column, error) {
 	if c := t.Column(d, folded); c != nil {
 		return c, nil
