@@ -252,6 +252,7 @@ func TestAuditGlob(t *testing.T) {
 		for _, name := range names {
 			p.exec(t, "CREATE TABLE "+name+" (id BIGINT PRIMARY KEY, who VARCHAR(20))")
 		}
+		p.exec(t, "CREATE VIEW log_views AS SELECT * FROM log_a", "CREATE TABLE log_names (who VARCHAR(20))")
 		db := p.open(t, tables)
 		for i := range 9 {
 			if _, err := db.Exec("INSERT INTO " + names[i%3] + " (who) VALUES ('x')"); err != nil {
@@ -374,6 +375,20 @@ func TestAuditLongParents(t *testing.T) {
 		p.exec(t, "DELETE FROM chapters WHERE book = '"+long+"' AND part = 1 AND no = 2", "DELETE FROM chapters WHERE book = '"+long+"' AND part = 0")
 		expectAudit(t, p, tables, []string{"--table=chapters"}, 1, "error tail 2-2 0 map[book:"+long+" part:1]", "info state 0-0 1 map[]")
 	})
+}
+
+// TestAuditPartitions: a row counts once where a pattern matches its table and the partition that
+// has it, and keyfill's own tables do not count.
+func TestAuditPartitions(t *testing.T) {
+	const tables = `"*": {column: id, source: {kind: sequence, name: all, transaction: joined, ensure_schema: true}}`
+	p := onPostgreSQL(t)
+	p.exec(t, "CREATE TABLE parts (id BIGINT, who INT) PARTITION BY RANGE (who)", "CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (10) PARTITION BY RANGE (who)",
+		"CREATE TABLE parts_1_1 PARTITION OF parts_1 FOR VALUES FROM (0) TO (5)", "CREATE TABLE bases (id BIGINT, who INT)", "CREATE TABLE heirs (more INT) INHERITS (bases)",
+		"CREATE TABLE keyfill_sequences (name VARCHAR(190) PRIMARY KEY, next_value BIGINT, id BIGINT)", "INSERT INTO keyfill_sequences VALUES ('all', 7, 2)",
+		"INSERT INTO parts VALUES (1, 1), (2, 2)", "INSERT INTO bases VALUES (3, 1)", "INSERT INTO heirs VALUES (4, 1, 1)")
+	for _, name := range []string{"parts", "parts_1_1", "heirs"} {
+		expectAudit(t, p, tables, []string{"--table", name}, 1, "error tail 5-6 0 map[]")
+	}
 }
 
 // TestAuditSeesAll: where the user does not see all rows, or not the states, that is an error and

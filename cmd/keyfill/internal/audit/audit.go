@@ -198,11 +198,12 @@ func (a *Audit) findOthers(t *tables, found *catalog.Table) error {
 	}
 	for _, one := range over.Tables {
 		rule := t.ruleAt(one.Table, one.Visible)
-		if rule == nil {
+		if rule == nil || isStates(one.Name) {
 			continue
 		}
 		for _, k := range rule.Keys {
-			if len(k.Values) > 0 || k.Source.Kind != policy.KindSequence {
+			// A pattern may match tables without the column.
+			if len(k.Values) > 0 || k.Source.Kind != policy.KindSequence || one.Column(t.dialect, k.Column) == nil {
 				continue
 			}
 			if state, err := k.StateFor(nil); err != nil || state != a.state {
@@ -213,11 +214,57 @@ func (a *Audit) findOthers(t *tables, found *catalog.Table) error {
 			}
 		}
 	}
+	return a.leaveShown(t)
+}
+
+// isStates reports whether a table is one of keyfill's own.
+func isStates(name string) bool {
+	switch strings.ToLower(name) {
+	case "keyfill_sequences", "keyfill_workers", "keyfill_series":
+		return true
+	}
+	return false
+}
+
+// ancestors is the query of PostgreSQL for the tables whose queries show the rows of a table too.
+const ancestors = `WITH RECURSIVE up (id) AS (
+	SELECT inhparent FROM pg_catalog.pg_inherits WHERE inhrelid = CAST(CAST($1 AS text) AS regclass)
+	UNION SELECT h.inhparent FROM pg_catalog.pg_inherits h JOIN up ON h.inhrelid = up.id)
+SELECT CAST(n.nspname AS text), CAST(c.relname AS text) FROM up JOIN pg_catalog.pg_class c ON c.oid = up.id JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace`
+
+// leaveShown removes the columns whose rows another column shows too: the column of a partition,
+// or of a table that inherits, if the other table is audited.
+func (a *Audit) leaveShown(t *tables) error {
+	if t.dialect.Family != dialect.FamilyPostgreSQL {
+		return nil
+	}
+	var shown []column
+	for _, c := range a.columns {
+		above, err := catalog.DB(t.db).Rows(t.ctx, ancestors, c.table)
+		if err != nil {
+			return err
+		}
+		for _, one := range above {
+			name := plainValues(one)
+			table := t.dialect.QuoteIdent(fmt.Sprint(name[0])) + "." + t.dialect.QuoteIdent(fmt.Sprint(name[1]))
+			if slices.ContainsFunc(a.columns, func(other column) bool { return other.table == table && other.number == c.number }) {
+				shown = append(shown, c)
+				break
+			}
+		}
+	}
+	a.columns = slices.DeleteFunc(a.columns, func(c column) bool {
+		return slices.ContainsFunc(shown, func(s column) bool { return s.table == c.table && s.number == c.number })
+	})
 	return nil
 }
 
-// addColumn adds a column of a table to a.columns, unless it is there already.
+// addColumn adds a column of a table to a.columns, unless it is there already. It adds no view,
+// whose rows are a table's.
 func (a *Audit) addColumn(found *catalog.Table, name string) error {
+	if found.View {
+		return nil
+	}
 	one, err := a.columnOf(found, name, name, "")
 	if err != nil || slices.ContainsFunc(a.columns, func(c column) bool { return c.table == one.table && c.number == one.number }) {
 		return err
