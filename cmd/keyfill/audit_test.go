@@ -219,8 +219,8 @@ func TestAuditNames(t *testing.T) {
 	})
 }
 
-// TestAuditMariaDB: a policy for the dialect of MySQL counts on MariaDB too, and a DSN without a
-// database is an error that says so.
+// TestAuditMariaDB: a policy for the dialect of MySQL counts on MariaDB too, a table without
+// transactions is said to be one, and a DSN without a database is an error that says so.
 func TestAuditMariaDB(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts a server")
@@ -235,6 +235,8 @@ func TestAuditMariaDB(t *testing.T) {
 	}
 	p.exec(t, "DELETE FROM invoices WHERE number = 2")
 	expectAudit(t, p, tables, []string{"--table=invoices"}, 1, "error tail 2-2 0 map[]")
+	p.exec(t, "CREATE TABLE cancellations (number BIGINT) ENGINE=MyISAM", "INSERT INTO cancellations VALUES (2)")
+	expectAudit(t, p, tables, []string{"--table=invoices", "--cancelled=cancellations.number"}, 0, "info state 0-0 0 map[]")
 	file := writeFile(t, "keyfill.yaml", "version: 1\ntables:\n  "+tables+"\n")
 	r := keyfillRun(t, "", "audit", "--config", file, "--driver=mysql", "--dsn", strings.Replace(p.dsn, "/"+name, "/", 1), "--table", name+".invoices")
 	if r.code != 2 || !strings.Contains(r.errOut, "name the database with keyfill_sequences in the DSN") {

@@ -52,6 +52,10 @@ type Audit struct {
 type column struct {
 	table, number string
 	parents       []string
+
+	// moving reports whether the table shows rows to a transaction that were stored after it
+	// began: MariaDB's MyISAM, for example.
+	moving bool
 }
 
 // Find finds the columns to audit, in the policy and in the database.
@@ -306,6 +310,7 @@ func (a *Audit) columnOf(found *catalog.Table, folded, written, remedy string) (
 		return nil, fmt.Errorf("%s.%s holds no integers: name a column that does", found.Name, number.Name)
 	}
 	one := &column{table: a.dialect.QuoteIdent(found.Schema) + "." + a.dialect.QuoteIdent(found.Name), number: a.dialect.QuoteIdent(number.Name)}
+	one.moving = a.dialect.Family == dialect.FamilyMySQL && !found.Transactional && !found.View
 	for i, p := range a.parents {
 		within, err := database.FoldedColumn(a.dialect, found, p, p, remedy)
 		if err != nil {

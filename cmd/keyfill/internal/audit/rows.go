@@ -27,6 +27,15 @@ type run struct {
 
 // compare reads the rows and the state, and reports all findings.
 func (r *run) compare() error {
+	for _, c := range append(r.columns, r.cancelledColumns()...) {
+		if !c.moving {
+			continue
+		}
+		err := r.found(Finding{Rule: ruleState, Severity: severityInfo, Message: c.table + " has no transactions: rows that are stored during the audit may seem to be above the state"})
+		if err != nil {
+			return err
+		}
+	}
 	if err := r.countNone(); err != nil {
 		return err
 	}
