@@ -386,11 +386,37 @@ func TestAuditPartitions(t *testing.T) {
 	p := onPostgreSQL(t)
 	p.exec(t, "CREATE TABLE parts (id BIGINT, who INT) PARTITION BY RANGE (who)", "CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (10) PARTITION BY RANGE (who)",
 		"CREATE TABLE parts_1_1 PARTITION OF parts_1 FOR VALUES FROM (0) TO (5)", "CREATE TABLE bases (id BIGINT, who INT)", "CREATE TABLE heirs (more INT) INHERITS (bases)",
-		"CREATE TABLE keyfill_sequences (name VARCHAR(190) PRIMARY KEY, next_value BIGINT, id BIGINT)", "INSERT INTO keyfill_sequences VALUES ('all', 7, 2)",
+		"CREATE TABLE keyfill_sequences (name VARCHAR(190) PRIMARY KEY, next_value BIGINT, incarnation VARCHAR(40), id BIGINT)", "INSERT INTO keyfill_sequences VALUES ('all', 7, '', 2)",
 		"INSERT INTO parts VALUES (1, 1), (2, 2)", "INSERT INTO bases VALUES (3, 1)", "INSERT INTO heirs VALUES (4, 1, 1)")
 	for _, name := range []string{"parts", "parts_1_1", "heirs"} {
 		expectAudit(t, p, tables, []string{"--table", name}, 1, "error tail 5-6 0 map[]")
 	}
+}
+
+// TestAuditStartAt: of two sequences of a column each is audited alone, also the one that ends where
+// the other begins. A parent whose numbers of the sequence are gone lacks no numbers below start.
+func TestAuditStartAt(t *testing.T) {
+	const before = "parcels: {column: id, source: {kind: sequence, transaction: joined, ensure_schema: true}}"
+	after := strings.Replace(before, "transaction", "name: later, start_at: 500, transaction", 1)
+	const lines = "bill_lines: {column: no, source: {kind: sequence, scope: [bill], start: 100, ensure_schema: true}}"
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		p.exec(t, "CREATE TABLE parcels (id BIGINT PRIMARY KEY, who VARCHAR(20))",
+			"CREATE TABLE bill_lines (bill BIGINT, no BIGINT)", "CREATE INDEX lines_no ON bill_lines (bill, no)", "INSERT INTO bill_lines VALUES (1, 3)")
+		for _, tables := range []string{before, after} {
+			if _, err := p.open(t, tables).Exec("INSERT INTO parcels (who) VALUES ('x'), ('x'), ('x')"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.exec(t, "DELETE FROM parcels WHERE id IN (2, 501)")
+		expectAudit(t, p, before, []string{"--table=parcels"}, 1, "error gap 2-2 0 map[]")
+		expectAudit(t, p, after, []string{"--table=parcels"}, 1, "error gap 501-501 0 map[]")
+
+		if _, err := p.open(t, lines).Exec("INSERT INTO bill_lines (bill) VALUES (1), (1)"); err != nil {
+			t.Fatal(err)
+		}
+		p.exec(t, "DELETE FROM bill_lines WHERE no >= 100")
+		expectAudit(t, p, lines, []string{"--table=bill_lines"}, 1, "error tail 100-101 0 map[bill:1]")
+	})
 }
 
 // TestAuditSeesAll: where the user does not see all rows, or not the states, that is an error and

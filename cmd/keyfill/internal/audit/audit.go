@@ -389,6 +389,7 @@ func (a *Audit) Run(ctx context.Context, db *sql.DB, report func(Finding) error,
 		}
 	}
 	run := &run{Audit: a, ctx: ctx, tx: tx, shown: shown, report: report, states: states}
+	run.below = a.key.Source.Below // the engine's own counter gives the others
 	run.sum = Summary{Audited: a.name, State: a.state, Strict: a.Strict}
 	err = run.compare()
 	if err != nil && sqlcode.ClassOf(a.dialect, err) == dialect.ErrorNoRight {

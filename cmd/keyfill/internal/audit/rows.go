@@ -21,6 +21,7 @@ type run struct {
 	tx     *sql.Tx
 	shown  func(rows int64)
 	report func(Finding) error
+	below  int64  // the numbers from it on are not the sequence's; 0 if all are
 	states string // the table of states; empty if there is none
 	sum    Summary
 }
@@ -97,8 +98,8 @@ func (r *run) query() string {
 			fmt.Fprintf(&b, "%s AS p%d, ", p, k)
 		}
 		fmt.Fprintf(&b, "%s AS n, %d AS void FROM %s WHERE %s IS NOT NULL", c.number, i/len(r.columns), c.table, c.number)
-		if r.key.Source.Below > 0 {
-			fmt.Fprintf(&b, " AND %s < %d", c.number, r.key.Source.Below) // the engine gives the other numbers
+		if r.below > 0 {
+			fmt.Fprintf(&b, " AND %s < %d", c.number, r.below)
 		}
 		all = append(all, b.String())
 	}
@@ -174,6 +175,13 @@ func (r *run) integer(stored any) (n int64, err error) {
 		return 0, fmt.Errorf("%s: a row has %v, which is no integer of 63 bits: mend that row", r.name, stored)
 	}
 	return number.Int64, nil
+}
+
+// limit leaves out the numbers from one on, which something else gives.
+func (r *run) limit(from int64) {
+	if r.below == 0 || from < r.below {
+		r.below = from
+	}
 }
 
 // note adds a row's number to the summary.

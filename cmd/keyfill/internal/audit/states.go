@@ -9,13 +9,18 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/store/scope"
+	"github.com/keyfill/keyfill/internal/store/staterow"
 )
 
 // readState reads the next number of the state, and reports that it cannot be compared if
 // there is none.
 func (r *run) readState() error {
 	if r.states != "" {
-		err := r.tx.QueryRowContext(r.ctx, "SELECT next_value FROM "+r.states+" WHERE name = "+r.dialect.Placeholder(1), r.state).Scan(&r.sum.Next)
+		var incarnation sql.NullString
+		err := r.tx.QueryRowContext(r.ctx, "SELECT next_value, incarnation FROM "+r.states+" WHERE name = "+r.dialect.Placeholder(1), r.state).Scan(&r.sum.Next, &incarnation)
+		if end := staterow.EndOf(incarnation.String); end > 0 {
+			r.limit(end)
+		}
 		if err == nil || !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -250,9 +255,6 @@ func (r *run) within(c *column, values []any) (string, []any) {
 		if _, isText := values[i].(string); isText && exact != p {
 			equals(exact, values[i])
 		}
-	}
-	if r.key.Source.Below > 0 {
-		where = append(where, fmt.Sprintf("%s < %d", c.number, r.key.Source.Below))
 	}
 	return strings.Join(where, " AND "), args
 }
