@@ -42,11 +42,11 @@ func TestAuditLarge(t *testing.T) {
 	args := []string{"--table=invoices", "--cancelled=cancellations.number"}
 	eachPlanned(t, func(t *testing.T, p *planned) {
 		p.exec(t, "CREATE TABLE invoices (number BIGINT)", "CREATE INDEX numbers ON invoices (number)", "CREATE TABLE cancellations (number BIGINT)",
-			"CREATE TABLE keyfill_sequences (name VARCHAR(190) PRIMARY KEY, next_value BIGINT)")
+			"CREATE TABLE keyfill_sequences (name VARCHAR(190) PRIMARY KEY, next_value BIGINT, incarnation VARCHAR(40))")
 		var heap []int64
 		for _, rows := range []int64{most / 10, most} {
 			p.exec(t, "DELETE FROM invoices", fmt.Sprintf(many[p.driver], rows), "DELETE FROM keyfill_sequences",
-				fmt.Sprintf("INSERT INTO keyfill_sequences VALUES ('invoices.number', %d)", rows+1))
+				fmt.Sprintf("INSERT INTO keyfill_sequences VALUES ('invoices.number', %d, '')", rows+1))
 			heap = append(heap, heapDuring(func() { expectAudit(t, p, tables, args, 0) }))
 		}
 		t.Logf("%d and %d rows: %d and %d KB on the heap at most", most/10, most, heap[0]>>10, heap[1]>>10)

@@ -11,13 +11,16 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/nearest"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -34,6 +37,7 @@ type Audit struct {
 	state   string // the name of the state
 	name    string // the name of the audited column, for findings
 	parents []string
+	isText  []bool // whether each of the parents' columns holds texts
 
 	columns   []column // the columns in which the state's numbers are stored
 	cancelled *column
@@ -48,10 +52,18 @@ type Audit struct {
 type column struct {
 	table, number string
 	parents       []string
+
+	// moving reports whether the table shows rows to a transaction that were stored after it
+	// began: MariaDB's MyISAM, for example.
+	moving bool
 }
 
 // Find finds the columns to audit, in the policy and in the database.
 func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Config, o *Options) (*Audit, error) {
+	d, err := exactDialect(ctx, db, dialectOf(cfg, d))
+	if err != nil {
+		return nil, err
+	}
 	rules, err := cfg.Compile(d)
 	if err != nil {
 		return nil, err
@@ -62,11 +74,22 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 	}
 	rule := rules.Match(schema, table)
 	if rule == nil {
-		var names []string
-		for name := range cfg.Tables {
-			names = append(names, name)
-		}
-		return nil, usage.Errorf("the policy has no table %s: name one that it has%s", o.Table, nearest.DidYouMean(o.Table, names))
+		return nil, noTable(cfg, o)
+	}
+	if _, err := sequenceOf(d, rule, o); err != nil {
+		return nil, err
+	}
+	tables := &tables{ctx: ctx, db: db, dialect: d, rules: rules}
+	found, err := database.ReadFolded(ctx, db, d, schema, table, o.Table)
+	if err != nil {
+		return nil, err
+	}
+	// The state has the name of the real table, which the policy does not know.
+	if rule, err = tables.ruleOf(found); err != nil {
+		return nil, err
+	}
+	if rule == nil {
+		return nil, noTable(cfg, o)
 	}
 	a := &Audit{dialect: d}
 	if a.key, err = sequenceOf(d, rule, o); err != nil {
@@ -78,30 +101,187 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 	if a.state, err = a.key.StateFor(nil); err != nil {
 		return nil, err
 	}
-	a.name = o.Table + "." + a.key.Column
 	a.Strict = a.key.Joined || a.key.Scope != nil
 	for _, p := range a.key.Scope {
 		a.parents = append(a.parents, p.Column)
 	}
-	refs := a.key.Columns
-	if len(refs) < 2 {
-		refs = []policy.ColumnRef{{Schema: schema, Table: table, Column: a.key.Column}}
+	one, err := a.columnOf(found, a.key.Column, a.key.Column, "")
+	if err != nil {
+		return nil, err
 	}
-	for _, ref := range refs {
-		one, err := a.find(ctx, db, strings.TrimPrefix(ref.Schema+"."+ref.Table, "."), ref.Column, "")
-		if err != nil {
+	a.name, a.columns = o.Table+"."+a.key.Column, []column{*one}
+	if !a.key.Own {
+		if err := a.findOthers(tables, found); err != nil {
 			return nil, err
 		}
-		a.columns = append(a.columns, *one)
 	}
-	return a, a.findCancelled(ctx, db, o.Cancelled)
+	return a, a.findCancelled(ctx, db, rules, o.Cancelled)
+}
+
+// dialectOf returns the dialect that the policy names, if it is one of the server's family:
+// keyfill also speaks the dialect mysql with MariaDB. Otherwise it returns d, and compiling the
+// policy returns an error if the two differ.
+func dialectOf(cfg *policy.Config, d *dialect.Dialect) *dialect.Dialect {
+	if named, err := dialect.ByName(cfg.Dialect); err == nil && named.Family == d.Family {
+		return named
+	}
+	return d
+}
+
+// exactDialect returns the dialect as the server compares the names of tables. Where it
+// compares them by case, the name of a state has the case of the table's name.
+func exactDialect(ctx context.Context, db *sql.DB, d *dialect.Dialect) (*dialect.Dialect, error) {
+	if !d.Grammar.TableCase {
+		return d, nil
+	}
+	exact, err := catalog.Exact(ctx, catalog.DB(db))
+	if exact {
+		d = d.WithExactTables()
+	}
+	return d, err
+}
+
+// noTable returns the error for a table that the policy does not have.
+func noTable(cfg *policy.Config, o *Options) error {
+	names := slices.Collect(maps.Keys(cfg.Tables))
+	return usage.Errorf("the policy has no table %s: name one that it has%s", o.Table, nearest.DidYouMean(o.Table, names))
+}
+
+// tables finds the rules of tables of the database.
+type tables struct {
+	ctx     context.Context
+	db      *sql.DB
+	dialect *dialect.Dialect
+	rules   *policy.Policy
+}
+
+// ruleOf returns the rule of a table, nil if the policy has none.
+func (t *tables) ruleOf(found *catalog.Table) (*policy.Rule, error) {
+	home, err := catalog.Read(t.ctx, t.dialect, catalog.DB(t.db), "", t.dialect.FoldTable(found.Name, true))
+	if err != nil && !catalog.IsNoTable(err) {
+		return nil, err
+	}
+	return t.ruleAt(found, err == nil && home.Schema == found.Schema), nil
+}
+
+// ruleAt returns the rule of a table. visible reports whether its name finds it without a schema.
+func (t *tables) ruleAt(found *catalog.Table, visible bool) *policy.Rule {
+	schema, name := t.dialect.Fold(found.Schema, true), t.dialect.FoldTable(found.Name, true)
+	if visible {
+		if rule := t.rules.MatchFound(policy.Found{Schema: schema, Bare: true, Home: true}, name); rule != nil {
+			return rule
+		}
+	}
+	return t.rules.MatchFound(policy.Found{Schema: schema, Home: visible}, name)
+}
+
+// findOthers adds the other columns whose numbers come from the state. It looks in the tables
+// that a name without a schema finds, and in all tables of the schema of found and of each
+// schema that the policy names.
+func (a *Audit) findOthers(t *tables, found *catalog.Table) error {
+	schemas := []string{t.dialect.Fold(found.Schema, true)}
+	for _, e := range t.rules.Entries() {
+		if e.Schema != "" && !slices.Contains(schemas, e.Schema) {
+			schemas = append(schemas, e.Schema)
+		}
+	}
+	over, err := catalog.List(t.ctx, t.dialect, catalog.DB(t.db), schemas)
+	if err != nil {
+		return err
+	}
+	for _, ref := range a.key.Columns {
+		// An entry of the policy whose table the user cannot see is an error: its rows may
+		// have the numbers that are missing elsewhere.
+		one, err := database.ReadFolded(t.ctx, t.db, t.dialect, ref.Schema, ref.Table, ref.Table)
+		if err == nil {
+			err = a.addColumn(one, ref.Column)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, one := range over.Tables {
+		rule := t.ruleAt(one.Table, one.Visible)
+		if rule == nil || isStates(one.Name) {
+			continue
+		}
+		for _, k := range rule.Keys {
+			// A pattern may match tables without the column.
+			if len(k.Values) > 0 || k.Source.Kind != policy.KindSequence || one.Column(t.dialect, k.Column) == nil {
+				continue
+			}
+			if state, err := k.StateFor(nil); err != nil || state != a.state {
+				continue
+			}
+			if err := a.addColumn(one.Table, k.Column); err != nil {
+				return err
+			}
+		}
+	}
+	return a.leaveShown(t)
+}
+
+// isStates reports whether a table is one of keyfill's own.
+func isStates(name string) bool {
+	switch strings.ToLower(name) {
+	case "keyfill_sequences", "keyfill_workers", "keyfill_series":
+		return true
+	}
+	return false
+}
+
+// ancestors is the query of PostgreSQL for the tables whose queries show the rows of a table too.
+const ancestors = `WITH RECURSIVE up (id) AS (
+	SELECT inhparent FROM pg_catalog.pg_inherits WHERE inhrelid = CAST(CAST($1 AS text) AS regclass)
+	UNION SELECT h.inhparent FROM pg_catalog.pg_inherits h JOIN up ON h.inhrelid = up.id)
+SELECT CAST(n.nspname AS text), CAST(c.relname AS text) FROM up JOIN pg_catalog.pg_class c ON c.oid = up.id JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace`
+
+// leaveShown removes the columns whose rows another column shows too: the column of a partition,
+// or of a table that inherits, if the other table is audited.
+func (a *Audit) leaveShown(t *tables) error {
+	if t.dialect.Family != dialect.FamilyPostgreSQL {
+		return nil
+	}
+	var shown []column
+	for _, c := range a.columns {
+		above, err := catalog.DB(t.db).Rows(t.ctx, ancestors, c.table)
+		if err != nil {
+			return err
+		}
+		for _, one := range above {
+			name := plainValues(one)
+			table := t.dialect.QuoteIdent(fmt.Sprint(name[0])) + "." + t.dialect.QuoteIdent(fmt.Sprint(name[1]))
+			if slices.ContainsFunc(a.columns, func(other column) bool { return other.table == table && other.number == c.number }) {
+				shown = append(shown, c)
+				break
+			}
+		}
+	}
+	a.columns = slices.DeleteFunc(a.columns, func(c column) bool {
+		return slices.ContainsFunc(shown, func(s column) bool { return s.table == c.table && s.number == c.number })
+	})
+	return nil
+}
+
+// addColumn adds a column of a table to a.columns, unless it is there already. It adds no view,
+// whose rows are a table's.
+func (a *Audit) addColumn(found *catalog.Table, name string) error {
+	if found.View {
+		return nil
+	}
+	one, err := a.columnOf(found, name, name, "")
+	if err != nil || slices.ContainsFunc(a.columns, func(c column) bool { return c.table == one.table && c.number == one.number }) {
+		return err
+	}
+	a.columns = append(a.columns, *one)
+	return nil
 }
 
 // sequenceOf returns the key column of a table that is to be audited.
 func sequenceOf(d *dialect.Dialect, rule *policy.Rule, o *Options) (policy.RuleKey, error) {
 	var names []string
 	for _, k := range rule.Keys {
-		named := o.Column == "" || k.Column == d.Fold(o.Column, false) || k.Column == o.Column
+		named := o.Column == "" || k.Column == database.FoldColumn(d, o.Column) || k.Column == o.Column
 		switch {
 		case !named:
 			names = append(names, k.Column)
@@ -119,25 +299,29 @@ func sequenceOf(d *dialect.Dialect, rule *policy.Rule, o *Options) (policy.RuleK
 	return policy.RuleKey{}, usage.Errorf("no column of %s has integers of a sequence: name a table that has", o.Table)
 }
 
-// find reads a table from the catalog, and returns its column with numbers. If there is no
-// such column, remedy ends the error's text.
-func (a *Audit) find(ctx context.Context, db *sql.DB, table, name, remedy string) (*column, error) {
-	found, err := database.ReadTable(ctx, db, a.dialect, table)
-	if err != nil {
-		return nil, err
-	}
-	number, err := database.ColumnOf(a.dialect, found, name, remedy)
+// columnOf returns the column with numbers of a table, by its folded name. written is that name
+// in errors. If there is no such column, remedy ends the error's text.
+func (a *Audit) columnOf(found *catalog.Table, folded, written, remedy string) (*column, error) {
+	number, err := database.FoldedColumn(a.dialect, found, folded, written, remedy)
 	if err != nil {
 		return nil, err
 	}
 	if !number.Integer {
-		return nil, fmt.Errorf("%s.%s holds no integers: name a column that does", table, number.Name)
+		return nil, fmt.Errorf("%s.%s holds no integers: name a column that does", found.Name, number.Name)
 	}
 	one := &column{table: a.dialect.QuoteIdent(found.Schema) + "." + a.dialect.QuoteIdent(found.Name), number: a.dialect.QuoteIdent(number.Name)}
-	for _, p := range a.parents {
-		within, err := database.ColumnOf(a.dialect, found, p, remedy)
+	one.moving = a.dialect.Family == dialect.FamilyMySQL && !found.Transactional && !found.View
+	for i, p := range a.parents {
+		within, err := database.FoldedColumn(a.dialect, found, p, p, remedy)
 		if err != nil {
 			return nil, err
+		}
+		if i == len(a.isText) {
+			a.isText = append(a.isText, !within.Integer)
+		}
+		// A column of SQLite without a type is both.
+		if a.isText[i] && !within.Text || !a.isText[i] && !within.Integer {
+			return nil, fmt.Errorf("%s.%s has another type than the column of the numbers: make it the same", found.Name, within.Name)
 		}
 		one.parents = append(one.parents, a.dialect.QuoteIdent(within.Name))
 	}
@@ -145,27 +329,52 @@ func (a *Audit) find(ctx context.Context, db *sql.DB, table, name, remedy string
 }
 
 // findCancelled finds the column that holds cancelled numbers, if one is named.
-func (a *Audit) findCancelled(ctx context.Context, db *sql.DB, named string) (err error) {
+func (a *Audit) findCancelled(ctx context.Context, db *sql.DB, rules *policy.Policy, named string) error {
 	if named == "" {
 		return nil
 	}
-	dot := strings.LastIndex(named, ".")
-	if dot < 1 {
+	table, name := splitColumn(a.dialect, named)
+	if table == "" {
 		return usage.Errorf("--cancelled %s: name a table and its column, as in cancellations.number", named)
+	}
+	schema, folded, err := rules.ParseName(table)
+	if err != nil {
+		return usage.Wrap(err)
 	}
 	remedy := ""
 	if a.parents != nil {
 		remedy = ", since a cancelled number is one within " + strings.Join(a.parents, ", ")
 	}
-	a.cancelled, err = a.find(ctx, db, named[:dot], named[dot+1:], remedy)
+	found, err := database.ReadFolded(ctx, db, a.dialect, schema, folded, table)
+	if err != nil {
+		return err
+	}
+	a.cancelled, err = a.columnOf(found, database.FoldColumn(a.dialect, name), name, remedy)
 	return err
+}
+
+// splitColumn splits the name of a column at the last dot that is not in quotes. The table is
+// empty if there is none.
+func splitColumn(d *dialect.Dialect, named string) (table, column string) {
+	for dot := len(named) - 1; dot > 0; dot-- {
+		if named[dot] != '.' {
+			continue
+		}
+		table, column = named[:dot], named[dot+1:]
+		_, _, tableErr := database.SplitName(d, table)
+		schema, _, err := database.SplitName(d, column)
+		if tableErr == nil && err == nil && schema == "" {
+			return table, column
+		}
+	}
+	return "", ""
 }
 
 // Run reads the rows and the state, and calls report for each finding. From time to time it
 // calls shown with the number of rows that were read.
 func (a *Audit) Run(ctx context.Context, db *sql.DB, report func(Finding) error, shown func(rows int64)) (Summary, error) {
 	options := engines[a.dialect.Family].snapshot
-	hasStates, err := a.hasStates(ctx, db)
+	states, err := a.findStates(ctx, db)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -174,9 +383,18 @@ func (a *Audit) Run(ctx context.Context, db *sql.DB, report func(Finding) error,
 		return Summary{}, err
 	}
 	defer tx.Rollback() // nothing was changed
-	run := &run{Audit: a, ctx: ctx, tx: tx, shown: shown, report: report, hasStates: hasStates}
+	if sees := engines[a.dialect.Family].seesAll; sees != "" {
+		if _, err := tx.ExecContext(ctx, sees); err != nil {
+			return Summary{}, err
+		}
+	}
+	run := &run{Audit: a, ctx: ctx, tx: tx, shown: shown, report: report, states: states}
+	run.below = a.key.Source.Below // the engine's own counter gives the others
 	run.sum = Summary{Audited: a.name, State: a.state, Strict: a.Strict}
 	err = run.compare()
+	if err != nil && sqlcode.ClassOf(a.dialect, err) == dialect.ErrorNoRight {
+		err = fmt.Errorf("%w: let this user read all rows of the tables", err)
+	}
 	return run.sum, err
 }
 
@@ -185,16 +403,19 @@ func (a *Audit) Run(ctx context.Context, db *sql.DB, report func(Finding) error,
 type engine struct {
 	snapshot sql.TxOptions
 	exact    string // an expression that compares by bytes, with %s for the column
+	seesAll  string // a statement after which queries fail if rows are hidden from the user; empty for none
 }
 
 // engines is by family. SQLite shows one moment to every transaction, and its drivers
-// accept no isolation level. The entries for SQL Server and Oracle were never executed.
+// accept no isolation level. ReadOnly keeps a transaction of SQLite from beginning with the
+// lock that _txlock in the DSN asks for, on which writers would wait. The entries for SQL
+// Server and Oracle were never executed.
 var engines = map[dialect.Family]engine{
-	dialect.FamilyMySQL:      {sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, "BINARY %s"},
-	dialect.FamilyPostgreSQL: {sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, "%s"},
-	dialect.FamilySQLite:     {sql.TxOptions{}, "%s COLLATE BINARY"},
-	dialect.FamilySQLServer:  {sql.TxOptions{Isolation: sql.LevelSnapshot}, "%s"},
-	dialect.FamilyOracle:     {sql.TxOptions{Isolation: sql.LevelSerializable}, "%s"},
+	dialect.FamilyMySQL:      {sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, "BINARY %s", ""},
+	dialect.FamilyPostgreSQL: {sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, "%s", "SET LOCAL row_security = off"},
+	dialect.FamilySQLite:     {sql.TxOptions{ReadOnly: true}, "%s COLLATE BINARY", ""},
+	dialect.FamilySQLServer:  {sql.TxOptions{Isolation: sql.LevelSnapshot}, "%s", ""},
+	dialect.FamilyOracle:     {sql.TxOptions{Isolation: sql.LevelSerializable}, "%s", ""},
 }
 
 // Rows counts the rows with numbers, for the progress of the audit.

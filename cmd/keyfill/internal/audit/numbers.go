@@ -13,7 +13,7 @@ const (
 	ruleTail      = "tail"      // numbers that the state has given are missing after the last one
 	ruleDouble    = "double"    // several rows have the same number
 	ruleCancelled = "cancelled" // a row has a number that was cancelled
-	ruleAbove     = "above"     // rows have numbers that the state has not given yet
+	ruleAbove     = "above"     // rows have, or a cancellation names, numbers that the state has not given yet
 	ruleBelow     = "below"     // rows have numbers below 1
 	ruleNone      = "none"      // rows have no number
 	ruleState     = "state"     // the state was not compared
@@ -63,7 +63,7 @@ type walk struct {
 	rows     int64
 	void     bool // the number was cancelled
 
-	above                     int64 // rows with numbers from next on
+	above                     int64 // rows with numbers from next on; firstAbove and lastAbove include cancelled numbers
 	firstAbove, lastAbove     int64
 	below                     int64 // rows with numbers below 1
 	leastBelow, greatestBelow int64
@@ -98,19 +98,21 @@ func (w *walk) settle() error {
 	n, rows, void := w.number, w.rows, w.void
 	w.rows, w.void = 0, false
 	switch {
+	case n < 1 && rows == 0:
+		return nil // the sequence has not given it
 	case n < 1:
-		if w.below += rows; w.leastBelow == 0 && w.greatestBelow == 0 {
+		if w.below == 0 {
 			w.leastBelow = n
 		}
+		w.below += rows
 		w.greatestBelow = n
 		return nil
 	case w.next > 0 && n >= w.next:
-		if w.above += rows; rows > 0 && w.firstAbove == 0 {
+		if w.firstAbove == 0 {
 			w.firstAbove = n
 		}
-		if rows > 0 {
-			w.lastAbove = n
-		}
+		w.above += rows
+		w.lastAbove = n
 	default:
 		if err := w.skipped(n); err != nil {
 			return err
@@ -187,7 +189,7 @@ func (w *walk) end() error {
 			return err
 		}
 	}
-	if w.above > 0 {
+	if w.lastAbove > 0 {
 		return w.find(ruleAbove, severityError, w.firstAbove, w.lastAbove, w.above,
 			"numbers that the state will give again, since it goes on at %d: %s", w.next, spanOf(w.firstAbove, w.lastAbove, w.above))
 	}
@@ -198,10 +200,14 @@ func (w *walk) find(rule, severity string, from, to, rows int64, message string,
 	return w.found(Finding{Rule: rule, Severity: severity, Parent: w.parent, From: from, To: to, Rows: rows, Message: fmt.Sprintf(message, args...)})
 }
 
-// spanOf returns the numbers of rows as text.
+// spanOf returns the numbers of rows as text. If rows is 0, they are cancelled numbers.
 func spanOf(from, to, rows int64) string {
-	if from == to {
-		return fmt.Sprintf("%d (%s)", from, terminal.Count(int(rows), "row"))
+	what := "cancelled"
+	if rows > 0 {
+		what = terminal.Count(int(rows), "row")
 	}
-	return fmt.Sprintf("%d to %d (%s)", from, to, terminal.Count(int(rows), "row"))
+	if from == to {
+		return fmt.Sprintf("%d (%s)", from, what)
+	}
+	return fmt.Sprintf("%d to %d (%s)", from, to, what)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -56,7 +57,7 @@ func judged(rows, void map[int64]int, begin, next, most int64) []string {
 		if rows[n] > 0 && void[n] > 0 {
 			add(ruleCancelled, n, n)
 		}
-		if next > 0 && n >= next && rows[n] > 0 {
+		if next > 0 && n >= next && there(n) {
 			above = append(above, n)
 		}
 	}
@@ -122,6 +123,8 @@ func TestParentValues(t *testing.T) {
 		{"-7,'a']", "[-7 a]"},
 		{"'it''s, [x]',9]", "[it's, [x] 9]"},
 		{"'']", "[]"},
+		{"18446744073709551615,-1]", "[18446744073709551615 -1]"},
+		{"18446744073709551616]", ""},
 		{"'a", ""},
 		{"7", ""},
 		{"7,]", ""},
@@ -133,5 +136,19 @@ func TestParentValues(t *testing.T) {
 		if got := fmt.Sprint(values); whole != (c.want != "") || whole && got != c.want {
 			t.Errorf("%s: %s, %t, want %s", c.list, got, whole, c.want)
 		}
+	}
+}
+
+// TestTextShowsValues: what people read shows a text in quotes, so that an end of line in it begins
+// no other finding.
+func TestTextShowsValues(t *testing.T) {
+	var out strings.Builder
+	f := Finding{Rule: ruleGap, Severity: severityError, Column: "lines.no", Message: "2 is missing",
+		Parent: map[string]any{"a": int64(7), "b": "x, y\nerror: gap", "c": nil}}
+	if err := NewText(&out).Print(f); err != nil {
+		t.Fatal(err)
+	}
+	if want := `error: gap: lines.no within a 7, b "x, y\nerror: gap", c NULL: 2 is missing` + "\n"; out.String() != want {
+		t.Errorf("got %s, want %s", out.String(), want)
 	}
 }

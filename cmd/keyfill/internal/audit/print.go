@@ -30,7 +30,7 @@ type text struct {
 func (p *text) Print(f Finding) error {
 	within := ""
 	for i, name := range slices.Sorted(maps.Keys(f.Parent)) {
-		within += fmt.Sprintf("%s%s %v", []string{" within ", ", "}[min(i, 1)], name, f.Parent[name])
+		within += []string{" within ", ", "}[min(i, 1)] + name + " " + shownValue(f.Parent[name])
 	}
 	severity := f.Severity
 	if severity == severityError {
@@ -38,6 +38,18 @@ func (p *text) Print(f Finding) error {
 	}
 	_, err := fmt.Fprintf(p.out, "%s: %s: %s%s: %s\n", severity, f.Rule, f.Column, within, f.Message)
 	return err
+}
+
+// shownValue returns a value as it is shown to people. A text is in quotes, since it may have
+// ends of lines in it, and commas.
+func shownValue(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "NULL"
+	case string:
+		return strconv.Quote(v)
+	}
+	return fmt.Sprint(v)
 }
 
 func (p *text) End(s Summary) error {

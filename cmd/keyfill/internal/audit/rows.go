@@ -8,23 +8,35 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
 )
 
 // run holds the data of one call of Audit.Run.
 type run struct {
 	*Audit
-	ctx       context.Context
-	tx        *sql.Tx
-	shown     func(rows int64)
-	report    func(Finding) error
-	hasStates bool
-	sum       Summary
+	ctx    context.Context
+	tx     *sql.Tx
+	shown  func(rows int64)
+	report func(Finding) error
+	below  int64  // the numbers from it on are not the sequence's; 0 if all are
+	states string // the table of states; empty if there is none
+	sum    Summary
 }
 
 // compare reads the rows and the state, and reports all findings.
 func (r *run) compare() error {
+	for _, c := range append(r.columns, r.cancelledColumns()...) {
+		if !c.moving {
+			continue
+		}
+		err := r.found(Finding{Rule: ruleState, Severity: severityInfo, Message: c.table + " has no transactions: rows that are stored during the audit may seem to be above the state"})
+		if err != nil {
+			return err
+		}
+	}
 	if err := r.countNone(); err != nil {
 		return err
 	}
@@ -36,8 +48,11 @@ func (r *run) compare() error {
 	if err := r.readRows(); err != nil {
 		return err
 	}
-	if r.parents == nil || !r.hasStates {
+	switch {
+	case r.parents == nil:
 		return nil
+	case r.states == "":
+		return r.notCompared()
 	}
 	return r.compareParents()
 }
@@ -59,7 +74,7 @@ func (r *run) countNone() error {
 			return err
 		}
 		if rows > 0 {
-			if err := r.found(Finding{Rule: ruleNone, Severity: severityError, Rows: rows, Message: fmt.Sprintf("%d rows of %s have no number", rows, c.table)}); err != nil {
+			if err := r.found(Finding{Rule: ruleNone, Severity: severityError, Rows: rows, Message: terminal.Count(int(rows), "row") + " of " + c.table + " without a number"}); err != nil {
 				return err
 			}
 		}
@@ -83,8 +98,8 @@ func (r *run) query() string {
 			fmt.Fprintf(&b, "%s AS p%d, ", p, k)
 		}
 		fmt.Fprintf(&b, "%s AS n, %d AS void FROM %s WHERE %s IS NOT NULL", c.number, i/len(r.columns), c.table, c.number)
-		if r.key.Source.Below > 0 {
-			fmt.Fprintf(&b, " AND %s < %d", c.number, r.key.Source.Below) // the engine gives the other numbers
+		if r.below > 0 {
+			fmt.Fprintf(&b, " AND %s < %d", c.number, r.below)
 		}
 		all = append(all, b.String())
 	}
@@ -105,18 +120,22 @@ func (r *run) readRows() error {
 		return err
 	}
 	defer rows.Close()
-	var number int64
+	var stored any
 	var void int
 	values := make([]any, len(r.parents))
 	into := make([]any, 0, len(values)+2)
 	for i := range values {
 		into = append(into, &values[i])
 	}
-	into = append(into, &number, &void)
+	into = append(into, &stored, &void)
 	var w *walk
 	var last []any
 	for n := int64(1); rows.Next(); n++ {
 		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		number, err := r.integer(stored)
+		if err != nil {
 			return err
 		}
 		if w == nil || !sameValues(values, last) {
@@ -143,6 +162,26 @@ func (r *run) readRows() error {
 		w = r.walk(nil)
 	}
 	return r.end(w)
+}
+
+// integer returns a number from the database as an int64. It returns an error for a number
+// that is none: columns such as NUMERIC and BIGINT UNSIGNED can hold these.
+func (r *run) integer(stored any) (n int64, err error) {
+	var number sql.NullInt64
+	if err := number.Scan(stored); err != nil {
+		if b, ok := stored.([]byte); ok {
+			stored = string(b)
+		}
+		return 0, fmt.Errorf("%s: a row has %v, which is no integer of 63 bits: mend that row", r.name, stored)
+	}
+	return number.Int64, nil
+}
+
+// limit leaves out the numbers from one on, which something else gives.
+func (r *run) limit(from int64) {
+	if r.below == 0 || from < r.below {
+		r.below = from
+	}
 }
 
 // note adds a row's number to the summary.
@@ -213,19 +252,29 @@ func sameValues(values, last []any) bool {
 	return true
 }
 
-// hasStates reports whether keyfill's table of states exists. It asks outside of a
-// transaction, which the error about a missing table would end on PostgreSQL.
-func (a *Audit) hasStates(ctx context.Context, db *sql.DB) (bool, error) {
+// findStates returns keyfill's table of states as it is written in SQL; empty if there is
+// none, or the state is elsewhere. It asks outside of a transaction, which the error about a
+// missing table would end on PostgreSQL.
+func (a *Audit) findStates(ctx context.Context, db *sql.DB) (string, error) {
 	if a.isElsewhere() {
-		return false, nil
+		return "", nil
 	}
 	var next int64
-	err := db.QueryRowContext(ctx, "SELECT next_value FROM keyfill_sequences WHERE name = "+a.dialect.Placeholder(1), a.state).Scan(&next)
+	const states = "keyfill_sequences"
+	err := db.QueryRowContext(ctx, "SELECT next_value FROM "+states+" WHERE name = "+a.dialect.Placeholder(1), a.state).Scan(&next)
 	switch {
 	case err == nil, errors.Is(err, sql.ErrNoRows):
-		return true, nil
-	case sqlcode.ClassOf(a.dialect, err) == dialect.ErrorNoObject:
-		return false, nil
+		return states, nil
+	case sqlcode.ClassOf(a.dialect, err) == dialect.ErrorNoRight:
+		return "", fmt.Errorf("%w: run GRANT SELECT ON %s to this user", err, states)
+	case sqlcode.ClassOf(a.dialect, err) == dialect.ErrorNoDatabase:
+		return "", fmt.Errorf("%w: name the database with %s in the DSN", err, states)
+	case sqlcode.ClassOf(a.dialect, err) != dialect.ErrorNoObject:
+		return "", err
 	}
-	return false, err
+	s := store.New(a.dialect, db)
+	if schema := s.Alone(ctx); schema != "" {
+		return a.dialect.QuoteIdent(schema) + "." + states, nil
+	}
+	return "", s.HiddenTables(ctx, err)
 }

@@ -4,24 +4,40 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/store/scope"
+	"github.com/keyfill/keyfill/internal/store/staterow"
 )
 
 // readState reads the next number of the state, and reports that it cannot be compared if
 // there is none.
 func (r *run) readState() error {
-	if r.hasStates {
-		err := r.tx.QueryRowContext(r.ctx, "SELECT next_value FROM keyfill_sequences WHERE name = "+r.dialect.Placeholder(1), r.state).Scan(&r.sum.Next)
+	if r.states != "" {
+		var incarnation sql.NullString
+		err := r.tx.QueryRowContext(r.ctx, "SELECT next_value, incarnation FROM "+r.states+" WHERE name = "+r.dialect.Placeholder(1), r.state).Scan(&r.sum.Next, &incarnation)
+		if end := staterow.EndOf(incarnation.String); end > 0 {
+			r.limit(end)
+		}
 		if err == nil || !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 	}
+	return r.notCompared()
+}
+
+// notCompared reports a finding that says why the state was not compared.
+func (r *run) notCompared() error {
 	why := fmt.Sprintf("keyfill_sequences has no row %s", r.state)
-	if r.isElsewhere() {
+	switch {
+	case r.isElsewhere():
 		why = "it is not in keyfill_sequences of this database"
+	case r.states == "":
+		why = "no keyfill_sequences is found where the DSN connects to"
+	case r.parents != nil:
+		why += "[…] of a parent"
 	}
 	return r.found(Finding{Rule: ruleState, Severity: severityInfo, Message: "the state was not compared with the rows: " + why})
 }
@@ -44,59 +60,127 @@ type parentState struct {
 
 // compareParents compares the state of each parent with the numbers within it.
 func (r *run) compareParents() error {
-	last := ""
-	unread := int64(0)
-	for {
-		states, read, name, hashed, err := r.parentStates(last)
+	compared, unread := 0, 0
+	for last, more := "", true; more; {
+		p, err := r.parentStates(last)
 		if err != nil {
 			return err
 		}
-		unread += hashed
+		found, err := r.findParents(p.hashed)
+		if err != nil {
+			return err
+		}
+		states := append(p.states, found...)
 		for _, s := range states {
 			if err := r.compareParent(s); err != nil {
 				return err
 			}
 		}
-		if last = name; read < page {
-			break
-		}
+		compared += len(states)
+		unread += len(p.hashed)
+		last, more = p.last, p.read == page
 	}
-	if unread > 0 {
-		return r.found(Finding{Rule: ruleState, Severity: severityInfo, Rows: unread,
-			Message: fmt.Sprintf("the states of %d parents were not compared, since the names of their rows are too long to hold the values", unread)})
+	switch {
+	case unread > 0:
+		return r.found(Finding{Rule: ruleState, Severity: severityInfo, Rows: int64(unread),
+			Message: fmt.Sprintf("the states of %d parents were not compared: they have no row, and values too long for the name of a state", unread)})
+	case compared == 0 && r.sum.Rows > 0:
+		return r.notCompared()
 	}
 	return nil
 }
 
-// parentStates reads the next page of rows, whose names are greater than after. It returns
-// the states of this numbering, the count of rows that were read, the name of the last one,
-// and the count of states whose names do not show their parents.
-func (r *run) parentStates(after string) (states []parentState, read int, last string, hashed int64, err error) {
-	rows, err := r.tx.QueryContext(r.ctx, "SELECT name, next_value FROM keyfill_sequences WHERE parameters = "+r.dialect.Placeholder(1)+
+// statePage is a page of rows of keyfill_sequences.
+type statePage struct {
+	states []parentState    // the states of this numbering whose names show the parent's values
+	hashed map[string]int64 // the next numbers of its other states, by their names
+	read   int              // how many rows were read
+	last   string           // the name of the last one
+}
+
+// parentStates reads the next page of rows, whose names are greater than after.
+func (r *run) parentStates(after string) (*statePage, error) {
+	rows, err := r.tx.QueryContext(r.ctx, "SELECT name, next_value FROM "+r.states+" WHERE parameters = "+r.dialect.Placeholder(1)+
 		" AND name > "+r.dialect.Placeholder(2)+" ORDER BY name "+r.dialect.FirstRows(page), scope.ParentParameters, after)
 	if err != nil {
-		return nil, 0, "", 0, err
+		return nil, err
 	}
 	defer rows.Close()
-	last = after
+	p := &statePage{hashed: map[string]int64{}, last: after}
 	for rows.Next() {
 		var s parentState
-		if err := rows.Scan(&last, &s.next); err != nil {
-			return nil, 0, "", 0, err
+		if err := rows.Scan(&p.last, &s.next); err != nil {
+			return nil, err
 		}
-		read++
-		list, isOurs := strings.CutPrefix(last, r.state+"[")
+		p.read++
+		list, isOurs := strings.CutPrefix(p.last, r.state+"[")
 		if !isOurs {
 			continue
 		}
 		var whole bool
 		if s.values, whole = parentValues(list); !whole || len(s.values) != len(r.parents) {
-			hashed++
+			p.hashed[p.last] = s.next
 			continue
 		}
-		states = append(states, s)
+		p.states = append(p.states, s)
 	}
-	return states, read, last, hashed, rows.Err()
+	return p, rows.Err()
+}
+
+// findParents returns the states in hashed whose parents have rows, and removes them from it. A
+// state's name ends in a hash of its parent's values, which is computed from the rows.
+func (r *run) findParents(hashed map[string]int64) (found []parentState, err error) {
+	if len(hashed) == 0 {
+		return nil, nil
+	}
+	numbering := &scope.Scope{Name: r.state}
+	for _, c := range append(r.columns, r.cancelledColumns()...) {
+		err := r.eachParent(&c, func(values []any) {
+			name := numbering.RowFor(values)
+			if next, ok := hashed[name]; ok {
+				found = append(found, parentState{values, next})
+				delete(hashed, name)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// eachParent calls f for the values of each parent with rows in a table.
+func (r *run) eachParent(c *column, f func(values []any)) error {
+	rows, err := r.tx.QueryContext(r.ctx, "SELECT DISTINCT "+strings.Join(c.parents, ", ")+" FROM "+c.table)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	values := make([]any, len(c.parents))
+	into := make([]any, len(values))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		if plain := plainValues(values); haveState(plain) {
+			f(plain)
+		}
+	}
+	return rows.Err()
+}
+
+// haveState reports whether all values have a type that the name of a state can have.
+func haveState(values []any) bool {
+	return !slices.ContainsFunc(values, func(v any) bool {
+		switch v.(type) {
+		case int64, uint64, string:
+			return false
+		}
+		return true
+	})
 }
 
 // parentValues reads the values in the name of a parent's row, from the text after the
@@ -126,11 +210,10 @@ func parentValues(list string) (values []any, whole bool) {
 			if end < 0 {
 				return nil, false
 			}
-			n, err := strconv.ParseInt(list[:end], 10, 64)
-			if err != nil {
+			if value = integerOf(list[:end]); value == nil {
 				return nil, false
 			}
-			value, list = n, list[end:]
+			list = list[end:]
 		}
 		values = append(values, value)
 		switch {
@@ -144,16 +227,45 @@ func parentValues(list string) (values []any, whole bool) {
 	return nil, false
 }
 
+// integerOf returns the integer that a text spells: an int64, a uint64 if it is greater than
+// any int64, or nil if the text is no such integer.
+func integerOf(text string) any {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return n
+	}
+	return nil
+}
+
+// within returns the condition for the rows of a parent in a table, and its arguments. A text
+// also has to be the same by its bytes: the column of a cancelled number's table may have a
+// collation under which other texts are equal.
+func (r *run) within(c *column, values []any) (string, []any) {
+	var where []string
+	var args []any
+	equals := func(what string, value any) {
+		args = append(args, value)
+		where = append(where, what+" = "+r.dialect.Placeholder(len(args)))
+	}
+	for i, p := range c.parents {
+		equals(p, values[i])
+		exact := fmt.Sprintf(engines[r.dialect.Family].exact, p)
+		if _, isText := values[i].(string); isText && exact != p {
+			equals(exact, values[i])
+		}
+	}
+	return strings.Join(where, " AND "), args
+}
+
 // compareParent compares the state of a parent with the numbers within it.
 func (r *run) compareParent(s parentState) error {
 	var last, stored int64 // last is the greatest number, including cancelled ones; stored is the greatest number of a row
 	for i, c := range append(r.columns, r.cancelledColumns()...) {
-		var where []string
-		for k, p := range c.parents {
-			where = append(where, p+" = "+r.dialect.Placeholder(k+1))
-		}
+		where, args := r.within(&c, s.values)
 		var greatest sql.NullInt64
-		err := r.tx.QueryRowContext(r.ctx, "SELECT MAX("+c.number+") FROM "+c.table+" WHERE "+strings.Join(where, " AND "), s.values...).Scan(&greatest)
+		err := r.tx.QueryRowContext(r.ctx, "SELECT MAX("+c.number+") FROM "+c.table+" WHERE "+where, args...).Scan(&greatest)
 		if err != nil {
 			return err
 		}
@@ -163,10 +275,14 @@ func (r *run) compareParent(s parentState) error {
 	}
 	w := r.walk(s.values)
 	switch {
-	case stored >= s.next:
-		return w.find(ruleAbove, severityError, s.next, stored, 1, "numbers that the state will give again, since it goes on at %d: up to %d", s.next, stored)
+	case last >= s.next:
+		rows := int64(1)
+		if stored < s.next {
+			rows = 0
+		}
+		return w.find(ruleAbove, severityError, s.next, last, rows, "numbers that the state will give again, since it goes on at %d: up to %s", s.next, spanOf(last, last, rows))
 	case stored == 0 && s.next > w.begin:
 		return w.find(ruleTail, severityInfo, w.begin, s.next-1, 0, "no row is left, and the state goes on at %d", s.next)
 	}
-	return w.absent(ruleTail, last+1, s.next-1)
+	return w.absent(ruleTail, max(last+1, w.begin), s.next-1)
 }

@@ -30,6 +30,12 @@ func ReadTable(ctx context.Context, db *sql.DB, d *dialect.Dialect, written stri
 	if err != nil {
 		return nil, err
 	}
+	return ReadFolded(ctx, db, d, schema, table, written)
+}
+
+// ReadFolded is ReadTable for the folded parts of a name. If there is no such table, the error
+// suggests names that are similar to written.
+func ReadFolded(ctx context.Context, db *sql.DB, d *dialect.Dialect, schema, table, written string) (*catalog.Table, error) {
 	q := catalog.DB(db)
 	found, err := catalog.Read(ctx, d, q, schema, table)
 	if !catalog.IsNoTable(err) {
@@ -49,10 +55,20 @@ func ReadTable(ctx context.Context, db *sql.DB, d *dialect.Dialect, written stri
 // ColumnOf returns a column of a table by its name in the policy. If there is no such
 // column, remedy ends the error's text.
 func ColumnOf(d *dialect.Dialect, t *catalog.Table, written, remedy string) (*catalog.Column, error) {
-	folded := d.Fold(written, false)
+	return FoldedColumn(d, t, FoldColumn(d, written), written, remedy)
+}
+
+// FoldColumn returns the folded name of a column, which is written as in a policy.
+func FoldColumn(d *dialect.Dialect, written string) string {
 	if _, name, err := SplitName(d, written); err == nil && name != written {
-		folded = d.Fold(name, true) // the name is as SplitName folded it, or was in quotes
+		return d.Fold(name, true) // the name is as SplitName folded it, or was in quotes
 	}
+	return d.Fold(written, false)
+}
+
+// FoldedColumn is ColumnOf for a folded name. If there is no such column, the error suggests
+// names that are similar to written.
+func FoldedColumn(d *dialect.Dialect, t *catalog.Table, folded, written, remedy string) (*catalog.Column, error) {
 	if c := t.Column(d, folded); c != nil {
 		return c, nil
 	}
