@@ -59,9 +59,9 @@ var MySQL = newVocabulary(Vocabulary{
 	},
 	marks: map[Marks]string{
 		MarkBracket: bracketList + notCallList,
-		// If a space precedes the bracket, some names of the engine's functions mean stored
-		// functions instead: MySQL 8.4, section 11.2.5.
-		MarkTouching: builtinList,
+		// With a space before the bracket some of the names mean stored functions: MySQL
+		// 8.4, section 11.2.5.
+		MarkTouching: builtinList + " last_insert_id",
 		MarkName:     "into",
 		MarkMakes:    "create execute declare refresh",
 		MarkNames:    "create alter drop",
