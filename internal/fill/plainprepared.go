@@ -17,7 +17,10 @@ func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText)
 	}
 	c.AlteredTables.Created = nil
 	asSession := isOfSession(p, execution.FactsOf(c, p.Table))
-	own := &statement{conn: c, plan: p.Plan, query: s.Query, session: asSession, sends: asSession, plain: p}
+	own := &statement{conn: c, plan: p.Plan, query: s.Query, session: asSession, sends: asSession}
+	if !p.Joined {
+		own.plain = p
+	}
 	if f := s.Plain.Load(); f.Home != nil && s.Engine.Dialect.Place.Moves {
 		own.found = foundIn(c, f.Home)
 	}
