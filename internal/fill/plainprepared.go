@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
 )
 
@@ -17,10 +18,7 @@ func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText)
 	}
 	c.AlteredTables.Created = nil
 	asSession := isOfSession(p, execution.FactsOf(c, p.Table))
-	own := &statement{conn: c, plan: p.Plan, query: s.Query, session: asSession, sends: asSession}
-	if !p.Joined {
-		own.plain = p
-	}
+	own := &statement{conn: c, plan: p.Plan, query: s.Query, session: asSession, sends: asSession, plain: p}
 	if f := s.Plain.Load(); f.Home != nil && s.Engine.Dialect.Place.Moves {
 		own.found = foundIn(c, f.Home)
 	}
@@ -36,16 +34,39 @@ func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText)
 	return stmt, true, err
 }
 
-// run returns a run of the fast path for a prepared statement. suits is false if the
-// treatment of the execution has to be decided; then nothing was done. That is the case
-// while executions are parked (kept after the driver answered driver.ErrSkip), which
-// have to be executed first.
+// run returns a run of a prepared statement, and false if the execution is to be begun
+// in another way; nothing was done then.
 func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainRun, suits bool, err error) {
-	c := s.conn
-	if s.plain == nil || c.Parked.Any() || s.found.at != nil && (!c.Place.Asked || isElsewhere(s, c.Place.At)) || !suitsPlain(ctx, s.plain, c) {
+	if s.plain == nil || s.plain.Joined || !s.isAsPrepared(ctx) {
 		return r, false, nil
 	}
-	r = plainRun{Plain: s.plain, conn: c, query: s.query, args: args, facts: execution.FactsOf(c, s.plain.Table), session: s.session}
+	r = plainRun{Plain: s.plain, conn: s.conn, query: s.query, args: args, facts: execution.FactsOf(s.conn, s.plain.Table), session: s.session}
 	suits, err = r.draw(ctx)
 	return r, suits, err
+}
+
+// isAsPrepared reports whether the statement with a plain executor still means what it
+// did when it was prepared. An execution that was parked for it is executed first.
+func (s *statement) isAsPrepared(ctx context.Context) bool {
+	c := s.conn
+	return !c.Parked.Any() && (s.found.at == nil || c.Place.Asked && !isElsewhere(s, c.Place.At)) && suitsPlain(ctx, s.plain, c)
+}
+
+// beginJoined is begin for a statement whose only key belongs to the transaction. It
+// reports false if the execution is to be decided.
+func (s *statement) beginJoined(ctx context.Context, args []driver.NamedValue) (x *execution.Execution, suits bool, err error) {
+	if s.plain == nil || !s.plain.Joined || !s.isAsPrepared(ctx) {
+		return nil, false, nil
+	}
+	h, err := holesOf(s.plan, args)
+	if err != nil {
+		return nil, true, s.conn.DB.Stats.RefuseBound(ctx, s.query, err)
+	}
+	x = s.conn.EmptyExecution()
+	x.Conn, x.Plan, x.Query, x.Args, x.Holes, x.Form.Session = s.conn, s.plan, s.query, args, h, s.sends && h.Any()
+	if err := executor.FillJoined(ctx, x); err != nil {
+		outcome.Account{X: x}.CountNoKey(err)
+		return nil, true, s.conn.DB.Stats.RefuseBound(ctx, s.query, err)
+	}
+	return x, true, nil
 }

@@ -11,18 +11,10 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// newPlain returns the fast path for a plan, nil if the plan needs another executor.
-// The result depends only on the plan and the policy.
+// newPlain returns the plain executor of a plan, nil where another one is needed. The
+// answer depends on the plan and the policy alone. A key that belongs to the transaction
+// has an executor of its own, but needs no decision either: see execution.Plain.Joined.
 func newPlain(tables *relation.Tables, p *plans.Plan) *execution.Plain {
-	if f := newForeknown(tables, p); f != nil && !f.Joined {
-		return f
-	}
-	return nil
-}
-
-// newForeknown is newPlain, also for a key that is drawn in the transaction: such a text
-// needs no decision when it is prepared.
-func newForeknown(tables *relation.Tables, p *plans.Plan) *execution.Plain {
 	if p.Action != plans.Fill || p.AtExecution || p.Load || p.Ambiguous() || p.TooMany() || p.Placeholders() == 0 ||
 		p.Statements != 1 || len(p.Inserts) != 1 || len(p.Draws) != 1 || !p.Alone() || p.Counts() || p.ByFunction() {
 		return nil
@@ -41,7 +33,7 @@ func newForeknown(tables *relation.Tables, p *plans.Plan) *execution.Plain {
 	}
 	switch {
 	case k.Rule.Joined:
-		if tables.Detached || in.Upsert.Conflict != plans.ConflictError || executor.Unsuited(tables, p, p.Changes.Query) != "" {
+		if tables.Detached || bindsBytes(p) || in.Upsert.Conflict != plans.ConflictError || executor.Unsuited(tables, p, p.Changes.Query) != "" {
 			return nil
 		}
 	case p.ProvesOpen(), executor.Miscounts(tables, p), k.Source == nil && executor.MayLeaveOut(p):
@@ -61,7 +53,7 @@ func newPlainText(tables *relation.Tables, e *table.Engine, query string) (f *ex
 	if e != tables.Engine.Load() {
 		return nil, false // it was just found out whether the server distinguishes the case of names
 	}
-	one := newForeknown(tables, p)
+	one := newPlain(tables, p)
 	if one == nil {
 		return new(execution.PlainText), true
 	}

@@ -33,8 +33,8 @@ type statement struct {
 	text    string
 	once    *execution.Execution
 
-	// plain executes the statement by the fast path, if its key needs nothing of the
-	// transaction; otherwise it is nil.
+	// plain executes it where its key needs nothing of the transaction, and has the facts
+	// of the text where the key belongs to the transaction; nil elsewhere.
 	plain *execution.Plain
 
 	// found is the place (the schema or search path) for which the plan was made, if the
@@ -110,7 +110,12 @@ func (s *statement) Close() error {
 }
 
 func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	return decided(s.conn, func() (driver.Result, error) { return s.execOnce(ctx, args) })
+	for n := 1; ; n++ {
+		res, err := s.execOnce(ctx, args)
+		if err == nil || !decidesAgain(s.conn, n, err) {
+			return res, err
+		}
+	}
 }
 
 func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
@@ -133,7 +138,10 @@ func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (dri
 		}
 		return r.executed(ctx, res, err)
 	}
-	x, err := s.begin(ctx, args)
+	x, suits, err := s.beginJoined(ctx, args)
+	if !suits {
+		x, err = s.begin(ctx, args)
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -148,7 +156,12 @@ func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (dri
 }
 
 func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	return decided(s.conn, func() (driver.Rows, error) { return s.queryOnce(ctx, args) })
+	for n := 1; ; n++ {
+		rows, err := s.queryOnce(ctx, args)
+		if err == nil || !decidesAgain(s.conn, n, err) {
+			return rows, err
+		}
+	}
 }
 
 func (s *statement) queryOnce(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
@@ -171,7 +184,10 @@ func (s *statement) queryOnce(ctx context.Context, args []driver.NamedValue) (dr
 		}
 		return r.queried(ctx, rows, err)
 	}
-	x, err := s.begin(ctx, args)
+	x, suits, err := s.beginJoined(ctx, args)
+	if !suits {
+		x, err = s.begin(ctx, args)
+	}
 	switch {
 	case err != nil:
 		return nil, err

@@ -27,6 +27,21 @@ func Fill(ctx context.Context, x *execution.Execution) error {
 	return nil
 }
 
+// FillJoined is Fill for an execution whose only key belongs to its transaction, and
+// that brings no keys. Nothing but the driver waits for what becomes of its rows.
+func FillJoined(ctx context.Context, x *execution.Execution) error {
+	t := &Transactional{X: x, Needs: joiningByPolicy(x.Plan, x.Holes)}
+	if !t.Needs.Any {
+		return Fill(ctx, x) // it draws none
+	}
+	x.How, x.Form.Joined = t, true
+	if err := t.take(ctx); err != nil {
+		return err
+	}
+	Place(x)
+	return nil
+}
+
 // draw returns keys for the execution.
 func draw(ctx context.Context, x *execution.Execution) ([][]driver.Value, error) {
 	var drawn [][]driver.Value

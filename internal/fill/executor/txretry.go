@@ -13,13 +13,26 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// take draws the keys of an execution, in the transaction to which they belong. If the
-// engine has rolled back a transaction that keyfill has begun, in favour of another
-// one, take begins it again.
-func (t *Transactional) take(ctx context.Context) error {
+// take draws the keys of an execution, in the transaction that they belong to. If the
+// engine has rolled back a transaction of ours in favour of another one, it is made
+// again.
+func (t *Transactional) take(ctx context.Context) (err error) {
 	panics := true
 	defer giveUp(t.X.Conn, &panics)
-	err := t.takeAgain(ctx)
+	for again := true; again; {
+		if err = t.join(ctx); err != nil {
+			again = t.X.Conn.Tx == session.Outside && t.again(ctx, err)
+			continue
+		}
+		if err = t.drawProven(ctx); err == nil {
+			break
+		}
+		ours := t.own != nil
+		t.drawing = true
+		err = t.Leave(ctx, t.unlessEnded(err))
+		t.drawing = false
+		again = ours && (t.forgot(err) || t.remakes(err) || t.again(ctx, err))
+	}
 	panics = false
 	return err
 }
@@ -34,33 +47,8 @@ func giveUp(c *execution.Conn, panics *bool) {
 	}
 }
 
-// takeAgain does what take does, without the handling of a panic.
-func (t *Transactional) takeAgain(ctx context.Context) error {
-	for {
-		err := t.join(ctx)
-		if err != nil {
-			if t.X.Conn.Tx == session.Outside && t.again(ctx, err) {
-				continue
-			}
-			return err
-		}
-		if err = t.drawProven(ctx); err == nil {
-			return nil
-		}
-		ours := t.own != nil
-		err = t.unlessEnded(err)
-		t.drawing = true
-		err = t.Leave(ctx, err)
-		t.drawing = false
-		if !ours || !t.forgot(err) && !t.remakes(err) && !t.again(ctx, err) {
-			return err
-		}
-	}
-}
-
-// forgot reports, once, whether a transaction that keyfill has begun has failed because
-// the server has discarded the prepared statements. From then on the statements have
-// other texts.
+// forgot reports, once, whether a transaction of ours has failed because the server no
+// longer has the prepared statements. The statements have other texts from then on.
 func (t *Transactional) forgot(err error) bool {
 	if t.forgotten || !session.IsForgotten(err) {
 		return false
@@ -82,20 +70,22 @@ func (t *Transactional) remakes(err error) bool {
 // drawProven draws the keys of an execution. Keys that belong to its transaction are
 // drawn in a transaction that is proven to stay open until the INSERT.
 func (t *Transactional) drawProven(ctx context.Context) error {
-	if err := t.proveBefore(ctx); err != nil {
+	if err := t.X.Conn.ProveBefore(ctx, t.own != nil); err != nil {
 		return err
 	}
 	if err := t.X.Follows.RaiseBefore(ctx); err != nil {
 		return err
 	}
-	if err := t.within.count(ctx); err != nil {
-		return err
+	if t.within != nil {
+		if err := t.within.count(ctx); err != nil {
+			return err
+		}
 	}
 	drawn, err := draw(ctx, t.X)
 	if err != nil {
 		return err
 	}
-	if err := t.proveAfter(ctx); err != nil {
+	if err := t.X.Conn.ProveAfter(ctx); err != nil {
 		return err
 	}
 	t.X.Drawn.Keys = drawn
