@@ -37,7 +37,7 @@ func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText)
 // run returns a run of a prepared statement, and false if the execution is to be begun
 // in another way; nothing was done then.
 func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainRun, suits bool, err error) {
-	if s.plain == nil || s.plain.Joined || !s.isAsPrepared(ctx) {
+	if s.plain == nil || s.plain.Joined || !isAsPrepared(ctx, s) {
 		return r, false, nil
 	}
 	r = plainRun{Plain: s.plain, conn: s.conn, query: s.query, args: args, facts: execution.FactsOf(s.conn, s.plain.Table), session: s.session}
@@ -47,15 +47,15 @@ func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainR
 
 // isAsPrepared reports whether the statement with a plain executor still means what it
 // did when it was prepared. An execution that was parked for it is executed first.
-func (s *statement) isAsPrepared(ctx context.Context) bool {
+func isAsPrepared(ctx context.Context, s *statement) bool {
 	c := s.conn
 	return !c.Parked.Any() && (s.found.at == nil || c.Place.Asked && !isElsewhere(s, c.Place.At)) && suitsPlain(ctx, s.plain, c)
 }
 
-// beginJoined is begin for a statement whose only key belongs to the transaction. It
+// beginJoined is statement.begin for a statement whose only key belongs to the transaction. It
 // reports false if the execution is to be decided.
-func (s *statement) beginJoined(ctx context.Context, args []driver.NamedValue) (x *execution.Execution, suits bool, err error) {
-	if s.plain == nil || !s.plain.Joined || !s.isAsPrepared(ctx) {
+func beginJoined(ctx context.Context, s *statement, args []driver.NamedValue) (x *execution.Execution, suits bool, err error) {
+	if s.plain == nil || !s.plain.Joined || !isAsPrepared(ctx, s) {
 		return nil, false, nil
 	}
 	h, err := holesOf(s.plan, args)

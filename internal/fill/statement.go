@@ -138,7 +138,7 @@ func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (dri
 		}
 		return r.executed(ctx, res, err)
 	}
-	x, suits, err := s.beginJoined(ctx, args)
+	x, suits, err := beginJoined(ctx, s, args)
 	if !suits {
 		x, err = s.begin(ctx, args)
 	}
@@ -184,7 +184,7 @@ func (s *statement) queryOnce(ctx context.Context, args []driver.NamedValue) (dr
 		}
 		return r.queried(ctx, rows, err)
 	}
-	x, suits, err := s.beginJoined(ctx, args)
+	x, suits, err := beginJoined(ctx, s, args)
 	if !suits {
 		x, err = s.begin(ctx, args)
 	}

@@ -22,7 +22,7 @@ func (dr Drawing) counters(ctx context.Context) (set *counter.Counters, only *at
 			set, only = dr.own.InMemoryNow(ctx, dr.sources.forgets.Load()), nil
 		}
 	}
-	if dr.On.IsAltered() {
+	if dr.On != nil && dr.On.Altered.On && dr.On.IsAltered() {
 		set, only = dr.own.Here(dr.Key, set), nil
 	}
 	if len(dr.Key.StateValues()) > 0 {

@@ -40,7 +40,9 @@ func On(d *dialect.Dialect, c driver.Conn) *Store {
 // used outside of it. A failed statement fails the transaction too: PostgreSQL aborts
 // it.
 func Within(d *dialect.Dialect, c driver.Conn) *Store {
-	return withinConn(d, c)
+	r := onConn(d, openTx{driverConn{c}})
+	r.Inside = true
+	return r
 }
 
 func onConn(d *dialect.Dialect, c Conn) *Store {
@@ -52,15 +54,8 @@ func onConn(d *dialect.Dialect, c Conn) *Store {
 	return r
 }
 
-func withinConn(d *dialect.Dialect, c driver.Conn) *Store {
-	r := onConn(d, openTx{driverConn{c}})
-	r.Inside = true
-	return r
-}
-
-// Prove returns nil if a transaction is open on the connection of a store of [Joined],
-// and [ErrEnded] if none is open. It also returns nil if the engine has no way to find
-// out.
+// Prove returns nil if a transaction is open, for a store of [Joined], and [ErrEnded] if
+// none is. It is nil if the engine has no way to find out.
 func (s *Store) Prove(ctx context.Context) error { return s.Proof.Prove(ctx) }
 
 // By returns a copy of the store s that uses connection c of the application, on which

@@ -28,7 +28,7 @@ func Fill(ctx context.Context, x *execution.Execution) error {
 }
 
 // FillJoined is Fill for an execution whose only key belongs to its transaction, and
-// that brings no keys. Nothing but the driver waits for what becomes of its rows.
+// that brings no keys.
 func FillJoined(ctx context.Context, x *execution.Execution) error {
 	t := &Transactional{X: x, Needs: joiningByPolicy(x.Plan, x.Holes)}
 	if !t.Needs.Any {

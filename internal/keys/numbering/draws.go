@@ -13,16 +13,13 @@ type draws struct {
 	next  atomic.Int64 // the last number that was drawn plus one; 0 before the first
 }
 
-// draw calls f, which draws n numbers and returns the first of them, and measures how
-// long that takes.
-func (d *draws) draw(n int64, f func() (int64, error)) (int64, error) {
-	began := time.Now()
-	first, err := f()
+// note notes that n numbers were drawn since began, of which first is the first; or the
+// error of the draw.
+func (d *draws) note(began time.Time, n, first int64, err error) {
 	if err != nil {
 		d.meter.Failed(time.Now(), err)
-		return first, err
+		return
 	}
 	d.meter.Fetched(time.Now(), time.Since(began), n, 0)
 	d.next.Store(first + n)
-	return first, nil
 }
