@@ -13,8 +13,8 @@ import (
 // if the treatment of the text has to be decided; then nothing was done.
 func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText) (stmt driver.Stmt, done bool, err error) {
 	p := plainOn(ctx, s, c)
-	if p == nil || c.Parked.AnyInline() || s.Plain.Load().Home != nil && s.Engine.Dialect.Place.Tables != "" {
-		return nil, false, nil // or the text has to prove what its names mean at each execution
+	if p == nil || c.Parked.Any() && c.Parked.AnyInline() || s.Plain.Load().Home != nil && s.Engine.Dialect.Place.Tables != "" {
+		return nil, false, nil // or the text has to prove its meaning whenever it is executed
 	}
 	c.AlteredTables.Created = nil
 	asSession := isOfSession(p, execution.FactsOf(c, p.Table))
@@ -27,11 +27,13 @@ func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText)
 	} else {
 		own.Stmt, err = c.PrepareContext(ctx, b.Text)
 	}
-	if execution.IsBadConn(err) {
-		c.Parked.Lose(s.Query, nil)
+	if err != nil {
+		if execution.IsBadConn(err) {
+			c.Parked.Lose(s.Query, nil)
+		}
+		return nil, true, outcome.SetRefused(p.Plan, err)
 	}
-	stmt, err = own.orError(outcome.SetRefused(p.Plan, err))
-	return stmt, true, err
+	return own, true, nil
 }
 
 // run returns a run of a prepared statement, and false if the execution is to be begun

@@ -131,9 +131,3 @@ func (c *Conn) IsValid() bool {
 	}
 	return true
 }
-
-// PrepareQuiet is [Conn.PrepareContext] for a text for which [IsQuiet] is true, so that
-// nothing has to be noted.
-func (c *Conn) PrepareQuiet(ctx context.Context, text string) (driver.Stmt, error) {
-	return c.prepare(ctx, text)
-}

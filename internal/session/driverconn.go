@@ -71,7 +71,14 @@ func (c *driverConn) prepare(ctx context.Context, query string) (driver.Stmt, er
 	if c.discard {
 		return nil, driver.ErrBadConn
 	}
-	stmt, err := c.prepareUnchecked(ctx, query)
+	var stmt driver.Stmt
+	var err error
+	if c.preparer != nil {
+		stmt, err = c.preparer.PrepareContext(ctx, query)
+	} else if stmt, err = c.Raw.Prepare(query); err == nil && ctx.Err() != nil {
+		_ = stmt.Close()
+		return nil, ctx.Err()
+	}
 	if err != nil || c.checker != nil {
 		return stmt, err
 	}
@@ -84,17 +91,28 @@ func (c *driverConn) prepare(ctx context.Context, query string) (driver.Stmt, er
 	return stmt, nil
 }
 
-// prepareUnchecked prepares a text as database/sql does.
-func (c *driverConn) prepareUnchecked(ctx context.Context, query string) (driver.Stmt, error) {
-	if c.preparer != nil {
-		return c.preparer.PrepareContext(ctx, query)
+// ExecStmt executes a driver's statement as database/sql does.
+func ExecStmt(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Result, error) {
+	if s, ok := stmt.(driver.StmtExecContext); ok {
+		return s.ExecContext(ctx, args)
 	}
-	stmt, err := c.Raw.Prepare(query)
-	if err == nil && ctx.Err() != nil {
-		_ = stmt.Close()
-		return nil, ctx.Err()
+	values, err := plainValues(ctx, args)
+	if err != nil {
+		return nil, err
 	}
-	return stmt, err
+	return stmt.Exec(values)
+}
+
+// QueryStmt queries a driver's statement as database/sql does.
+func QueryStmt(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Rows, error) {
+	if s, ok := stmt.(driver.StmtQueryContext); ok {
+		return s.QueryContext(ctx, args)
+	}
+	values, err := plainValues(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.Query(values)
 }
 
 // BeginDriver begins a transaction as database/sql does. The session does not note it.

@@ -53,7 +53,10 @@ func draw(ctx context.Context, x *execution.Execution) ([][]driver.Value, error)
 		room = &x.Drawn.Room // the keys of an earlier attempt are kept until new ones are drawn
 	}
 	drawn, err := keys.Draw(ctx, x.Plan, x.Args, x.Holes, x.Drawn.Rows, drawn, giverOf(x), room)
-	return drawn, doubtUndrawn(x, err)
+	if err != nil {
+		return nil, doubtUndrawn(x, err)
+	}
+	return drawn, nil
 }
 
 // Place writes the keys into the arguments or the text that is sent.

@@ -13,8 +13,6 @@ import (
 // the failed proof, and any other error as it is.
 func (t *Transactional) unlessEnded(err error) error {
 	switch {
-	case err == nil:
-		return err
 	case errors.Is(err, store.ErrEnded):
 	case !t.proofFailed(err):
 		return err

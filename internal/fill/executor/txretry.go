@@ -73,8 +73,10 @@ func (t *Transactional) drawProven(ctx context.Context) error {
 	if err := t.X.Conn.ProveBefore(ctx, t.own != nil); err != nil {
 		return err
 	}
-	if err := t.X.Follows.RaiseBefore(ctx); err != nil {
-		return err
+	if len(t.X.Follows.Before) > 0 {
+		if err := t.X.Follows.RaiseBefore(ctx); err != nil {
+			return err
+		}
 	}
 	if t.within != nil {
 		if err := t.within.count(ctx); err != nil {
@@ -111,30 +113,35 @@ func sendAgain[T any](ctx context.Context, t *Transactional, whole bool, send fu
 	}
 	for {
 		answer, err := once()
-		if err == nil && whole {
+		if err == nil && whole && len(t.X.Follows.Stored) > 0 {
 			err = RaiseStored(ctx, &t.X.Follows)
 		}
 		res, isResult := any(answer).(driver.Result)
-		if err == nil && whole && isResult {
+		isResult = isResult && whole
+		if err == nil && isResult && t.within != nil {
 			err = t.within.check(ctx, res)
 		}
-		err = t.unlessEnded(err)
-		if t.within.again(err) {
-			t.within.sendsAgain = true
-			err = t.Leave(ctx, err)
-			if t.within.sendsAgain = false; t.X.Conn.Tx == session.Unknown {
-				return answer, err
-			}
-			t.within.blame(ctx)
-			if err := t.take(ctx); err != nil {
-				return answer, err
-			}
-			Place(t.X)
-			continue
+		if err != nil {
+			err = t.unlessEnded(err)
 		}
-		err = t.within.told(ctx, err)
-		if err == nil && whole && isResult && t.own != nil {
-			if err = t.commit(ctx, res); !t.X.Conn.DB.IsUndone(err) || t.reads() {
+		if err != nil && t.within != nil {
+			if t.within.again(err) {
+				t.within.sendsAgain = true
+				err = t.Leave(ctx, err)
+				if t.within.sendsAgain = false; t.X.Conn.Tx == session.Unknown {
+					return answer, err
+				}
+				t.within.blame(ctx)
+				if err := t.take(ctx); err != nil {
+					return answer, err
+				}
+				Place(t.X)
+				continue
+			}
+			err = t.within.told(ctx, err)
+		}
+		if err == nil && isResult && t.own != nil {
+			if err = t.commit(ctx, res); err == nil || !t.X.Conn.DB.IsUndone(err) || t.reads() {
 				return answer, err
 			}
 		}

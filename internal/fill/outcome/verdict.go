@@ -132,7 +132,7 @@ func (a Answer) causeOpen(affected int64) report.Cause {
 // then. res is nil if the statement returns rows.
 func (a Account) Count(res driver.Result, err error) {
 	switch {
-	case execution.IsBadConn(err):
+	case err != nil && execution.IsBadConn(err):
 		return
 	case a.X.Refused != nil:
 		a.X.Conn.DB.Stats.Note(execution.WithTracer(context.Background(), a.X.Trace.To.Say), a.X.Query, *a.X.Refused, err)
@@ -171,7 +171,9 @@ func (a Account) CountAs(on func(*plans.Insert) Verdict) {
 		relation.AddKeys(a.X.Conn.DB.Tables, t, uint64(e.Keys))
 		v := on(in)
 		v.AddTo(&t.Ended, 1)
-		a.Tell(e, in, v)
+		if a.X.Trace.To != nil {
+			a.Tell(e, in, v)
+		}
 	})
 }
 
