@@ -216,7 +216,7 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 	}
 	s := &Sequence{
 		reserver: o.Reserver,
-		maxKey:   o.MaxKey,
+		maxKey:   greatest(o.MaxKey),
 		exact:    o.Block == 1,
 		onBehind: o.OnBehind,
 		onBack:   o.OnStoreRollback,

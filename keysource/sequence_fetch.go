@@ -69,11 +69,7 @@ func (s *Sequence) begin(f *fetch) (ask, bool) {
 	}
 	f.void = false
 	n := s.size.atLeast(max(s.waiting(s.max), 1), s.max)
-	at := At{Reserver: s.reserver}
-	if s.maxKey != nil {
-		at.MaxKey = greatest(s.maxKey)
-	}
-	return s.ask(at, min(n, max(s.room(), 1))), true
+	return s.ask(At{Reserver: s.reserver, MaxKey: s.maxKey}, min(n, max(s.room(), 1))), true
 }
 
 // ask returns an attempt to reserve n integers through at. The caller holds mu.

@@ -173,7 +173,9 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 	if err == nil {
 		if answer, affected := r.answer(res); answer != nil {
 			r.count(res, affected)
-			r.noteNumber()
+			if r.facts.Columns[r.Key].Counter != nil {
+				r.conn.Numbers.Note(r.Plan, r.facts)
+			}
 			return answer, nil
 		}
 	}
@@ -183,15 +185,7 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 	return res, err
 }
 
-// noteNumber records the number that the INSERT got, since the engine would have
-// remembered it for the session: see [outcome.noteNumber].
-func (r *plainRun) noteNumber() {
-	if r.facts.Columns[r.Key].Counter != nil {
-		r.conn.Numbers.Note(r.Plan, r.facts)
-	}
-}
-
-// notAsked is the number of affected rows if it was not asked for.
+// notAsked stands for a number of affected rows that was not asked for.
 const notAsked = math.MinInt64
 
 // answer returns the result of a successful execution, and how many rows were affected

@@ -225,7 +225,8 @@ func bind(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Val
 	out := make([]driver.NamedValue, len(own)+pl.Changes.Added)
 	at := 0 // how many of the caller's arguments are copied
 	for n := range pl.Changes.Added {
-		if before := before(pl, n); before > at {
+		if pl.Changes.ArgsBefore != nil && pl.Changes.ArgsBefore[n] > at {
+			before := pl.Changes.ArgsBefore[n]
 			copy(out[at+n:], own[at:before])
 			at = before
 		}
