@@ -15,9 +15,8 @@ const (
 	minPause = 50 * time.Millisecond
 	maxPause = time.Second
 
-	// An attempt that gets no answer within a limit is given up, and the next one has
-	// twice the time, from minLimit to maxLimit, since opening a connection may take
-	// long. See firstLimit.
+	// An attempt that gets no answer is given up, and the next one has twice
+	// the time, since opening a connection may take long. See begins.
 	minLimit = time.Second
 	maxLimit = 8 * time.Second
 )
@@ -31,7 +30,9 @@ type fetcher struct {
 	waited   func(ctx context.Context, began time.Time)
 	onConn   bool // there is no fetch: each call brings its own connection to the store
 
-	mu sync.Mutex // guards the fields below, and the fields of the source; never held while the store is asked
+	fast time.Duration // the limit of an attempt while the store answers fast
+
+	mu sync.Mutex // guards the fields below, and the source; never held while the store is asked
 
 	queue []*waiter // the waiting requests, in order of arrival
 	fetch *fetch    // the goroutine that asks the store, or nil
@@ -88,12 +89,12 @@ func (f *fetcher) start(attempt func(context.Context, *fetch) (answered, on bool
 	}()
 }
 
-// firstLimit returns the time limit of an attempt while the store answers fast: a tenth
-// of the patience (how long a request waits), from minLimit to maxLimit. An attempt
-// that is given up may have reserved integers, which are then lost, so a source that
-// waits longer anyway gives up later.
-func (f *fetcher) firstLimit() time.Duration {
-	return min(max(f.patience/10, minLimit), maxLimit)
+// begins sets the limit of an attempt while the store answers fast: a tenth of the
+// patience, within the bounds. An attempt that is given up may have reserved all the
+// same, which is a gap, so a source that waits longer anyway gives up later.
+func (f *fetcher) begins() {
+	f.fast = min(max(f.patience/10, minLimit), maxLimit)
+	f.limit = f.fast
 }
 
 // adapt changes the time limit of the next attempt: doubled if this one was given up as
@@ -103,7 +104,7 @@ func (f *fetcher) adapt(took time.Duration, late bool) {
 	case late:
 		f.limit = min(2*f.limit, maxLimit)
 	case took < f.limit/4:
-		f.limit = max(f.limit/2, f.firstLimit())
+		f.limit = max(f.limit/2, f.fast)
 	}
 }
 

@@ -228,7 +228,7 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 	}
 	s.max, s.atEnd = o.Max, cmp.Or(o.EndRemedy, "a wider column and max_bits")
 	s.now, s.patience, s.waited, s.onConn = env.Now, env.patience(), env.waited(), o.OnConnection
-	s.limit = s.firstLimit()
+	s.begins()
 	if s.now == nil {
 		s.now = time.Now
 	}

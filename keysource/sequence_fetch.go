@@ -48,14 +48,19 @@ func (s *Sequence) needs() bool {
 	return s.low()
 }
 
-// once makes an attempt to reserve integers if one is needed.
+// once makes an attempt if one is needed: it asks the store and judges its answer, within
+// the time limit.
 func (s *Sequence) once(ctx context.Context, f *fetch) (answered, on bool) {
 	a, ok := s.begin(f)
 	if !ok {
 		return false, false
 	}
 	began := s.now()
-	got := a.once(ctx)
+	limited, cancel := context.WithTimeout(ctx, a.limit)
+	judged := a // what the attempt finds out is in the answer
+	got := judged.reserve(limited)
+	got.late = got.err != nil && errors.Is(limited.Err(), context.DeadlineExceeded)
+	cancel()
 	return got.err == nil, s.settle(f, a, got, s.now().Sub(began))
 }
 
@@ -92,18 +97,8 @@ func (s *Sequence) ask(at At, n int64) ask {
 	}
 }
 
-// once asks the store and judges its answer, within the time limit. It works on a copy
-// of the ask, so the caller's stays as it is: all results are in the answer.
-func (a ask) once(ctx context.Context) answer {
-	ctx, cancel := context.WithTimeout(ctx, a.limit)
-	defer cancel()
-	got := a.reserve(ctx)
-	got.late = got.err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded)
-	return got
-}
-
-// settle stores the answer to an attempt, and reports whether to ask again; if not, the
-// fetch has ended.
+// settle notes the answer to an attempt, and reports whether to ask again;
+// if not, the fetch has ended.
 func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -83,7 +83,7 @@ func (c *Conn) NoteTemporary(query string, what words.Concern) {
 // PrepareContext prepares a text on the driver's connection.
 func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	c.prepares(query)
-	return c.prepare(ctx, query)
+	return c.PrepareQuiet(ctx, query)
 }
 
 // Ping passes the driver's connection to [Unwrap], and pings it for any other caller.

@@ -65,9 +65,10 @@ func (c *driverConn) Can(by Route) bool {
 	return c.Execs
 }
 
-// prepare prepares a text as database/sql does. If neither the connection nor the
-// statement checks arguments, it wraps the statement in one that does.
-func (c *driverConn) prepare(ctx context.Context, query string) (driver.Stmt, error) {
+// PrepareQuiet prepares a text as database/sql does: one of which IsQuiet is true, or that
+// the session has looked at. If neither the connection nor the statement checks arguments,
+// it wraps the statement in one that does.
+func (c *driverConn) PrepareQuiet(ctx context.Context, query string) (driver.Stmt, error) {
 	if c.discard {
 		return nil, driver.ErrBadConn
 	}

@@ -116,11 +116,6 @@ func (c *Conn) QueryQuiet(ctx context.Context, text string, args []driver.NamedV
 	return c.query(ctx, text, args)
 }
 
-// PrepareQuiet is PrepareContext for a text of which IsQuiet is true.
-func (c *Conn) PrepareQuiet(ctx context.Context, text string) (driver.Stmt, error) {
-	return c.prepare(ctx, text)
-}
-
 // CheckNamedValue asks the driver's connection. For a driver that prepares every text
 // it refuses nothing: the statement is asked later, with the same arguments, and may
 // take types that database/sql does not.
