@@ -74,9 +74,9 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	if _, err := c.mw.ExecContext(ctx, query, args); err != errAnswered {
 		return nil, err
 	}
-	got := c.answer
-	c.answer = answer{}
-	return got.result, got.err
+	res, err := c.answer.result, c.answer.err
+	c.answer.result, c.answer.err = nil, nil
+	return res, err
 }
 
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
@@ -95,9 +95,9 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	if _, err := c.mw.QueryContext(ctx, query, args); err != errAnswered {
 		return nil, err
 	}
-	got := c.answer
-	c.answer = answer{}
-	return got.rows, got.err
+	rows, err := c.answer.rows, c.answer.err
+	c.answer.rows, c.answer.err = nil, nil
+	return rows, err
 }
 
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
@@ -113,9 +113,9 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	if _, err := c.mw.PrepareContext(ctx, query); err != errAnswered {
 		return nil, err
 	}
-	got := c.answer
-	c.answer = answer{}
-	return got.stmt, got.err
+	stmt, err := c.answer.stmt, c.answer.err
+	c.answer.stmt, c.answer.err = nil, nil
+	return stmt, err
 }
 
 // Exec supports callers that use the driver without contexts.
