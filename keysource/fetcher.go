@@ -15,8 +15,9 @@ const (
 	minPause = 50 * time.Millisecond
 	maxPause = time.Second
 
-	// An attempt that gets no answer is given up, and the next one has twice
-	// the time, since opening a connection may take long. See begins.
+	// An attempt that gets no answer within a limit is given up, and the next one has
+	// twice the time, from minLimit to maxLimit, since opening a connection may take
+	// long. See begins.
 	minLimit = time.Second
 	maxLimit = 8 * time.Second
 )
@@ -32,7 +33,7 @@ type fetcher struct {
 
 	fast time.Duration // the limit of an attempt while the store answers fast
 
-	mu sync.Mutex // guards the fields below, and the source; never held while the store is asked
+	mu sync.Mutex // guards the fields below, and the fields of the source; never held while the store is asked
 
 	queue []*waiter // the waiting requests, in order of arrival
 	fetch *fetch    // the goroutine that asks the store, or nil
@@ -89,9 +90,10 @@ func (f *fetcher) start(attempt func(context.Context, *fetch) (answered, on bool
 	}()
 }
 
-// begins sets the limit of an attempt while the store answers fast: a tenth of the
-// patience, within the bounds. An attempt that is given up may have reserved all the
-// same, which is a gap, so a source that waits longer anyway gives up later.
+// begins sets the time limit of the first attempt, and of each attempt while the store
+// answers fast: a tenth of the patience (how long a request waits), from minLimit to
+// maxLimit. An attempt that is given up may have reserved integers, which are then lost,
+// so a source that waits longer anyway gives up later.
 func (f *fetcher) begins() {
 	f.fast = min(max(f.patience/10, minLimit), maxLimit)
 	f.limit = f.fast

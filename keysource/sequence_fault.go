@@ -124,8 +124,8 @@ func (a *ask) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// greatest returns MaxKey of the options, nil if that is nil. Its error names the greatest
-// key, since it becomes part of the text of [ErrStoreDown].
+// greatest wraps MaxKey of the options, so that its error names the greatest key: the
+// error becomes part of the text of [ErrStoreDown]. It returns nil if MaxKey is nil.
 func greatest(maxKey func(context.Context) (int64, error)) func(context.Context) (int64, error) {
 	if maxKey == nil {
 		return nil

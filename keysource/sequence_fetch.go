@@ -48,8 +48,8 @@ func (s *Sequence) needs() bool {
 	return s.low()
 }
 
-// once makes an attempt if one is needed: it asks the store and judges its answer, within
-// the time limit.
+// once makes an attempt to reserve integers if one is needed: it asks the store and judges
+// its answer, within the time limit.
 func (s *Sequence) once(ctx context.Context, f *fetch) (answered, on bool) {
 	a, ok := s.begin(f)
 	if !ok {
@@ -57,7 +57,7 @@ func (s *Sequence) once(ctx context.Context, f *fetch) (answered, on bool) {
 	}
 	began := s.now()
 	limited, cancel := context.WithTimeout(ctx, a.limit)
-	judged := a // what the attempt finds out is in the answer
+	judged := a // a copy, since settle needs a as it was: all results are in the answer
 	got := judged.reserve(limited)
 	got.late = got.err != nil && errors.Is(limited.Err(), context.DeadlineExceeded)
 	cancel()
@@ -97,8 +97,8 @@ func (s *Sequence) ask(at At, n int64) ask {
 	}
 }
 
-// settle notes the answer to an attempt, and reports whether to ask again;
-// if not, the fetch has ended.
+// settle stores the answer to an attempt, and reports whether to ask again; if not, the
+// fetch has ended.
 func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -104,8 +104,8 @@ func Begin(ctx context.Context, c driver.Conn) (driver.Tx, error) {
 	return c.Begin()
 }
 
-// queryDirectly answers ErrSkip where the driver, or its connection, wants the
-// statement to be prepared.
+// queryDirectly sends a query without preparing it. It returns ErrSkip if the driver, or
+// its connection, wants the query to be prepared.
 func queryDirectly(ctx context.Context, c driver.Conn, query string, args []any) (driver.Rows, error) {
 	switch d := c.(type) {
 	case driver.QueryerContext:
@@ -124,7 +124,8 @@ func queryDirectly(ctx context.Context, c driver.Conn, query string, args []any)
 	return nil, driver.ErrSkip
 }
 
-// closeAfter closes a statement after its use, and returns the error of that, or its own.
+// closeAfter closes a statement whose use has ended in err. It returns err, or the error of
+// closing if err is nil.
 func closeAfter(stmt driver.Stmt, err error) error {
 	if closeErr := stmt.Close(); err == nil {
 		err = closeErr

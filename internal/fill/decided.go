@@ -23,9 +23,9 @@ func unprepared(c *execution.Conn, p *plans.Plan, err error) error {
 // name means another table there than when it was last looked up.
 const maxDecisions = 3
 
-// decidesAgain reports whether a statement that was decided n times, and has ended in an
-// error, is decided and sent once more: the name of its table meant another one, or one
-// that is gone, and no transaction has failed with it.
+// decidesAgain reports whether the treatment of a statement that has failed with err, and
+// was decided n times, is decided once more: the name of its table meant another table, or
+// a table that is gone, and the error has not aborted a transaction.
 func decidesAgain(c *execution.Conn, n int, err error) bool {
 	if n == maxDecisions || c.Tx != session.Outside && c.DB.Dialect().ErrorsAbort {
 		return false

@@ -49,10 +49,10 @@ func suitsPlain(ctx context.Context, p *execution.Plain, c *execution.Conn) bool
 	return !c.Altered.On && c.Attempt == nil && execution.FactsOf(c, p.Table) != nil && !execution.IsWatched(ctx)
 }
 
-// ExpectsSkip reports whether a text that Passes has just looked at, and that has a plain
-// executor, is to be prepared, since the driver will probably answer driver.ErrSkip, or may
-// answer so where the key belongs to a transaction. database/sql then prepares the text at
-// once, and keys are drawn when the statement is executed.
+// ExpectsSkip reports whether a text that Passes has just looked at and that has a fast
+// path has to be prepared: the driver will probably answer driver.ErrSkip, or it may, and
+// the key is drawn in a transaction. database/sql then prepares the text at once, and keys
+// are drawn when the statement is executed.
 func (c *Conn) ExpectsSkip(ctx context.Context, by session.Route, args int) bool {
 	if args == 0 || c.Seen == nil {
 		return false
@@ -185,7 +185,7 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 	return res, err
 }
 
-// notAsked stands for a number of affected rows that was not asked for.
+// notAsked is the number of affected rows if it was not asked for.
 const notAsked = math.MinInt64
 
 // answer returns the result of a successful execution, and how many rows were affected

@@ -14,7 +14,7 @@ import (
 func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText) (stmt driver.Stmt, done bool, err error) {
 	p := plainOn(ctx, s, c)
 	if p == nil || c.Parked.Any() && c.Parked.AnyInline() || s.Plain.Load().Home != nil && s.Engine.Dialect.Place.Tables != "" {
-		return nil, false, nil // or the text has to prove its meaning whenever it is executed
+		return nil, false, nil // or the text has to prove what its names mean at each execution
 	}
 	c.AlteredTables.Created = nil
 	asSession := isOfSession(p, execution.FactsOf(c, p.Table))
@@ -36,8 +36,8 @@ func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText)
 	return own, true, nil
 }
 
-// run returns a run of a prepared statement, and false if the execution is to be begun
-// in another way; nothing was done then.
+// run returns a run of the fast path for a prepared statement. suits is false if the
+// execution has to begin in another way; then nothing was done.
 func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainRun, suits bool, err error) {
 	if s.plain == nil || s.plain.Joined || !isAsPrepared(ctx, s) {
 		return r, false, nil
@@ -47,15 +47,16 @@ func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainR
 	return r, suits, err
 }
 
-// isAsPrepared reports whether the statement with a plain executor still means what it
-// did when it was prepared. An execution that was parked for it is executed first.
+// isAsPrepared reports whether a statement with a fast path still means what it meant when
+// it was prepared. It returns false while executions are parked (kept after the driver
+// answered driver.ErrSkip), which have to be executed first.
 func isAsPrepared(ctx context.Context, s *statement) bool {
 	c := s.conn
 	return !c.Parked.Any() && (s.found.at == nil || c.Place.Asked && !isElsewhere(s, c.Place.At)) && suitsPlain(ctx, s.plain, c)
 }
 
-// beginJoined is statement.begin for a statement whose only key belongs to the transaction. It
-// reports false if the execution is to be decided.
+// beginJoined returns the execution of a statement whose only key is drawn in the
+// transaction, with its key. suits is false if statement.begin has to make the execution.
 func beginJoined(ctx context.Context, s *statement, args []driver.NamedValue) (x *execution.Execution, suits bool, err error) {
 	if s.plain == nil || !s.plain.Joined || !isAsPrepared(ctx, s) {
 		return nil, false, nil

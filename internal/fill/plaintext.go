@@ -11,9 +11,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// newPlain returns the plain executor of a plan, nil where another one is needed. The
-// answer depends on the plan and the policy alone. A key that belongs to the transaction
-// has an executor of its own, but needs no decision either: see execution.Plain.Joined.
+// newPlain returns the fast path for a plan, nil if the plan needs another executor.
+// The result depends only on the plan and the policy. A plan whose key is drawn in the
+// transaction has the part of the path that prepares: see [execution.Plain].Joined.
 func newPlain(tables *relation.Tables, p *plans.Plan) *execution.Plain {
 	if p.Action != plans.Fill || p.AtExecution || p.Load || p.Ambiguous() || p.TooMany() || p.Placeholders() == 0 ||
 		p.Statements != 1 || len(p.Inserts) != 1 || len(p.Draws) != 1 || !p.Alone() || p.Counts() || p.ByFunction() {

@@ -33,8 +33,9 @@ type statement struct {
 	text    string
 	once    *execution.Execution
 
-	// plain executes it where its key needs nothing of the transaction, and has the facts
-	// of the text where the key belongs to the transaction; nil elsewhere.
+	// plain executes the statement by the fast path, if its key needs nothing of the
+	// transaction, or says that its key is drawn in the transaction (Joined); otherwise it
+	// is nil.
 	plain *execution.Plain
 
 	// found is the place (the schema or search path) for which the plan was made, if the

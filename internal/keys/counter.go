@@ -11,9 +11,9 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
-// Counter returns the counter of a key column, which is made at its first use. It is found
-// without the name of its state, unless the state has several names, the counter is the
-// connection's own, or the table is not remembered.
+// Counter returns the counter of a key column. It makes the counter on first use. It finds
+// a counter that was made without the name of its state, unless the state has several
+// names, the counter belongs to the connection, or the table is not remembered.
 func (dr Drawing) Counter(ctx context.Context) (*counter.Counter, error) {
 	set, only := dr.sources.counters, dr.sources.found.Of(dr.Key)
 	if dr.On != nil {
@@ -35,9 +35,8 @@ func (dr Drawing) Counter(ctx context.Context) (*counter.Counter, error) {
 	return dr.counterIn(ctx, set, only)
 }
 
-// counterIn returns the counter from the set that keeps it, where it is made at its first
-// use. only is the place where it is found without the name of its state; nil if there is
-// none.
+// counterIn returns the counter of the key column from a set, and makes it on first use.
+// Counter finds it in only the next time; only is nil if it has to look in the set again.
 func (dr Drawing) counterIn(ctx context.Context, set *counter.Counters, only *atomic.Pointer[counter.Counter]) (*counter.Counter, error) {
 	state, err := dr.Key.Rule.StateFor(table.ValuesOf(ctx))
 	if err != nil {

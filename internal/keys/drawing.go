@@ -43,8 +43,8 @@ func (dr Drawing) Append(ctx context.Context, room []driver.Value, n int) ([]dri
 	return keysource.AppendIntegers(room, first, n, dr.Key.Layout), nil
 }
 
-// Reserve returns the first of n consecutive integers, and the counter that gives them;
-// nil for the greatest key plus one.
+// Reserve returns the first of n consecutive integers for the column, and the counter that
+// has reserved them. The counter is nil for the greatest key plus one.
 func (dr Drawing) Reserve(ctx context.Context, n int64) (*counter.Counter, int64, error) {
 	if dr.Key.InTransaction && dr.Key.Rule.Source.Kind == policy.KindMaxPlusOne {
 		first, err := dr.afterMax(ctx, n)

@@ -65,9 +65,9 @@ func (c *driverConn) Can(by Route) bool {
 	return c.Execs
 }
 
-// PrepareQuiet prepares a text as database/sql does: one of which IsQuiet is true, or that
-// the session has looked at. If neither the connection nor the statement checks arguments,
-// it wraps the statement in one that does.
+// PrepareQuiet prepares a text as database/sql does. It notes nothing, since [IsQuiet] is
+// true for the text, or [Conn.PrepareContext] has noted it. If neither the connection nor
+// the statement checks arguments, it wraps the statement in one that does.
 func (c *driverConn) PrepareQuiet(ctx context.Context, query string) (driver.Stmt, error) {
 	if c.discard {
 		return nil, driver.ErrBadConn
@@ -92,7 +92,7 @@ func (c *driverConn) PrepareQuiet(ctx context.Context, query string) (driver.Stm
 	return stmt, nil
 }
 
-// ExecStmt executes a driver's statement as database/sql does.
+// ExecStmt executes a driver's prepared statement as database/sql does.
 func ExecStmt(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Result, error) {
 	if s, ok := stmt.(driver.StmtExecContext); ok {
 		return s.ExecContext(ctx, args)
@@ -104,7 +104,7 @@ func ExecStmt(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (
 	return stmt.Exec(values)
 }
 
-// QueryStmt queries a driver's statement as database/sql does.
+// QueryStmt executes a driver's prepared query as database/sql does.
 func QueryStmt(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Rows, error) {
 	if s, ok := stmt.(driver.StmtQueryContext); ok {
 		return s.QueryContext(ctx, args)

@@ -116,9 +116,9 @@ func (c *Conn) QueryQuiet(ctx context.Context, text string, args []driver.NamedV
 	return c.query(ctx, text, args)
 }
 
-// CheckNamedValue asks the driver's connection. For a driver that prepares every text
-// it refuses nothing: the statement is asked later, with the same arguments, and may
-// take types that database/sql does not.
+// CheckNamedValue lets the driver's connection check an argument. For a driver that
+// prepares every text it refuses nothing: the statement later checks the same arguments,
+// and may accept types that database/sql does not.
 func (c *Conn) CheckNamedValue(nv *driver.NamedValue) error {
 	if c.checker != nil {
 		return c.checker.CheckNamedValue(nv)

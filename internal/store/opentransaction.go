@@ -130,9 +130,9 @@ func (p *Prover) beginInVain(ctx context.Context) error {
 	return err
 }
 
-// MarksAgain reports, after the first of two tries, whether a statement that has not found
-// the proof is to be sent once more, since the mark may have been undone, as by a rollback
-// to a savepoint.
+// MarksAgain reports whether a statement that has found no transaction open has to be sent
+// once more, with the mark set again: a rollback to a savepoint may have undone the mark.
+// try counts from 1, and there is no third one.
 func (p *Prover) MarksAgain(try int) bool {
 	p.Forget()
 	return try == 1 && p.words.Mark != ""

@@ -28,10 +28,10 @@ type Plain struct {
 	// Bound holds the text to send, and the text in which the first key is
 	// LAST_INSERT_ID(key). A prepared statement does not use them.
 	Bound   [2]BoundText
-	Joined  bool // the key is drawn in the transaction: the text is prepared without a decision, and a transactional executor executes it
-	Session bool // the text allows LAST_INSERT_ID(key)
-	Sets    bool // a value may be a set: see storedMore
-	IsOne   bool // it is one row, which is stored where the statement succeeds
+	Joined  bool // the key is drawn in the transaction: the fast path prepares the text, and the transactional executor sends it
+	Session bool // the text may be sent with LAST_INSERT_ID(key)
+	Sets    bool // a value may return a set of rows: see storedMore
+	IsOne   bool // the text has one row, which is stored if the statement succeeds
 
 	Tally atomic.Pointer[report.TableTally] // the counts of the table; nil before the first execution
 }

@@ -27,12 +27,12 @@ func Fill(ctx context.Context, x *execution.Execution) error {
 	return nil
 }
 
-// FillJoined is Fill for an execution whose only key belongs to its transaction, and
-// that brings no keys.
+// FillJoined is Fill for an execution whose only key is drawn in its transaction, and
+// that brings no keys of its own.
 func FillJoined(ctx context.Context, x *execution.Execution) error {
 	t := &Transactional{X: x, Needs: joiningByPolicy(x.Plan, x.Holes)}
 	if !t.Needs.Any {
-		return Fill(ctx, x) // it draws none
+		return Fill(ctx, x) // the arguments bring the key
 	}
 	x.How, x.Form.Joined = t, true
 	if err := t.take(ctx); err != nil {

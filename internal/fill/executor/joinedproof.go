@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// unlessEnded returns the error of a transaction that has ended instead of the error of
-// the failed proof, and any other error as it is.
+// unlessEnded replaces the error of a failed proof by the error for a transaction that
+// has ended, and returns any other error as it is.
 func (t *Transactional) unlessEnded(err error) error {
 	switch {
 	case errors.Is(err, store.ErrEnded):

@@ -13,9 +13,9 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// take draws the keys of an execution, in the transaction that they belong to. If the
-// engine has rolled back a transaction of ours in favour of another one, it is made
-// again.
+// take draws the keys of an execution, in the transaction to which they belong. If the
+// engine has rolled back a transaction that keyfill has begun, in favour of another
+// one, take begins it again.
 func (t *Transactional) take(ctx context.Context) (err error) {
 	panics := true
 	defer giveUp(t.X.Conn, &panics)
@@ -47,8 +47,9 @@ func giveUp(c *execution.Conn, panics *bool) {
 	}
 }
 
-// forgot reports, once, whether a transaction of ours has failed because the server no
-// longer has the prepared statements. The statements have other texts from then on.
+// forgot reports, once, whether a transaction that keyfill has begun has failed because
+// the server has discarded the prepared statements. From then on the statements have
+// other texts.
 func (t *Transactional) forgot(err error) bool {
 	if t.forgotten || !session.IsForgotten(err) {
 		return false

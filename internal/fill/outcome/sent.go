@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// noteAttempt notes an execution that was sent, with the driver's answer.
+// noteAttempt records in a an execution that was sent, with the driver's answer.
 func noteAttempt(a *execution.Attempt, x *execution.Execution, err error) {
 	e := ending{x, err}
 	switch {

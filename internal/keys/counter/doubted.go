@@ -24,9 +24,9 @@ type Doubted struct {
 // errInUse is returned if a number is not above the greatest key in the table.
 var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than the next one: raise next_value above them, or let it advance", keysource.ErrStoreBehind)
 
-// ReserveDoubted returns the first of n consecutive integers of a counter, above the keys of
-// its column that the transaction sees if it is one of Doubts. o and g belong to one
-// connection.
+// ReserveDoubted returns the first of n consecutive integers of a counter. They are above
+// the keys of the column that the transaction sees, if the counter is in Doubts. o and g
+// belong to the same connection.
 func (o *ConnCounters) ReserveDoubted(ctx context.Context, g *relation.Session, c *Counter, n int64) (int64, error) {
 	if d, ok := o.Doubts[c]; ok {
 		return o.reserveAbove(ctx, g, c, n, d)

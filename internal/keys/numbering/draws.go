@@ -13,8 +13,8 @@ type draws struct {
 	next  atomic.Int64 // the last number that was drawn plus one; 0 before the first
 }
 
-// note notes that n numbers were drawn since began, of which first is the first; or the
-// error of the draw.
+// note records a draw of n numbers that began at a time: the first of them, or the error
+// that the draw has failed with.
 func (d *draws) note(began time.Time, n, first int64, err error) {
 	if err != nil {
 		d.meter.Failed(time.Now(), err)

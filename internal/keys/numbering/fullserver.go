@@ -25,9 +25,9 @@ type FullServer struct {
 	waiting []*fullWait
 }
 
-// FullServerOf returns the FullServer of a row; nil for a row in another store, and for an
-// engine on which a reservation on the connection of an INSERT could be noticed: see
-// [session.IsAsOpened].
+// FullServerOf returns the FullServer of a row. It returns nil for a row in another
+// store, and for an engine on which the application could notice a reservation on the
+// connection of its INSERT: see [session.IsAsOpened].
 func FullServerOf(d *dialect.Dialect, src policy.Source, rows statestore.NumberState) *FullServer {
 	if !d.LeavesNoTrace {
 		return nil

@@ -109,7 +109,8 @@ func (r *JoinedRow) Reserve(ctx context.Context, g *relation.Session, n int64) (
 	return got.First, nil
 }
 
-// failed returns the error of a draw, and forgets what the error says is not so any more.
+// failed returns the error of a draw that has failed with err. It forgets what was known of
+// rights, tables and the row if err shows that it has changed.
 func (r *JoinedRow) failed(ctx context.Context, g *relation.Session, err error) error {
 	relation.DoubtRights(g, err)
 	err = relation.NoteGone(g, err, r.Ensures)

@@ -45,8 +45,8 @@ func reserveApart(ctx context.Context, g *relation.Session, s *keysource.Sequenc
 	return first, err
 }
 
-// Reserve is the method of [Numbers]. It reserves on a connection of our own; on g's where
-// the row lives there, or if the server has no other connection left.
+// Reserve implements [Numbers]. It reserves on a connection of keyfill's own, or on the
+// connection of g if the row lives there, or if the server accepts no more connections.
 func (s *BlockSequence) Reserve(ctx context.Context, g *relation.Session, n int64) (int64, error) {
 	switch {
 	case s.Row != nil:
@@ -64,7 +64,7 @@ func (s *BlockSequence) Reserve(ctx context.Context, g *relation.Session, n int6
 	return reserveApart(ctx, g, s.Source, s.Columns, n)
 }
 
-// reserveOn reserves in the row on the connection of g.
+// reserveOn reserves n integers on the connection of g.
 func (s *BlockSequence) reserveOn(ctx context.Context, g *relation.Session, n int64) (int64, error) {
 	g.EnsureStates(ctx)
 	first, err := s.Source.ReserveOn(ctx, n, s.Row.at(g))

@@ -11,16 +11,16 @@ import (
 // statement checks again whether enough INSERTs have come for [NoteInserts].
 const NoteEvery = 64
 
-// AddKeys counts the keys of an INSERT, and looks now and then for entries that no INSERT
-// has matched.
+// AddKeys adds n keys of an INSERT to the counts of its table. Each [NoteEvery] keys it
+// calls [NoteInserts].
 func AddKeys(db *Tables, t *report.TableTally, n uint64) {
 	if t.Keys.Add(n)%NoteEvery < n {
 		NoteInserts(context.Background(), db)
 	}
 }
 
-// enoughInserts is the number of INSERTs after which an entry of the policy that none has
-// matched is likely to have a typo.
+// enoughInserts is the number of INSERTs after which a policy entry that none of them
+// has matched probably has a typo.
 const enoughInserts = 1000
 
 // NoteInserts logs, once, the policy entries that none of the first thousand INSERTs

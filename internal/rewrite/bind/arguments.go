@@ -67,7 +67,7 @@ func FindHoles(pl *plans.Plan, args []driver.NamedValue) (Holes, error) {
 	return h, nil
 }
 
-// holesOf is FindHoles for a plan whose arguments decide which places take a key.
+// holesOf returns the holes of a plan whose arguments decide which places take a key.
 func holesOf(pl *plans.Plan, args []driver.NamedValue) (Holes, error) {
 	h := Holes{Counts: make([]int, len(pl.Draws)), Fill: make([]bool, len(pl.Changes.Slots))}
 	given := Given{List: args}
@@ -325,7 +325,8 @@ func FinalIndex(pl *plans.Plan, index int, session bool) int {
 	return max(0, at-droppedBefore(pl, index))
 }
 
-// placed is FinalIndex as if all of the caller's arguments were sent.
+// placed is [FinalIndex], except that it counts as if all of the caller's arguments were
+// sent.
 func placed(pl *plans.Plan, index int, session bool) int {
 	switch {
 	case session && pl.Listed != nil:
@@ -342,8 +343,8 @@ func placed(pl *plans.Plan, index int, session bool) int {
 	return index + n + 2*more
 }
 
-// Added returns how many more placeholders the bound text has than the query. session is
-// as for [Text].
+// Added returns how many more placeholders the text with keys has than the query. session
+// is as for [Text].
 func Added(pl *plans.Plan, session bool) int {
 	switch {
 	case !session || !pl.Session():

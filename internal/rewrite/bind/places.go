@@ -5,7 +5,7 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/reader"
 )
 
-// Place is where a key is sent: the ordinal of its argument, from 1.
+// Place says as which argument a key is sent: Arg is the ordinal of the argument, from 1.
 type Place struct {
 	Arg    int
 	Row    int // the index of the row, from 0

@@ -59,8 +59,8 @@ var MySQL = newVocabulary(Vocabulary{
 	},
 	marks: map[Marks]string{
 		MarkBracket: bracketList + notCallList,
-		// With a space before the bracket some of the names mean stored functions: MySQL
-		// 8.4, section 11.2.5.
+		// If a space precedes the bracket, some names of the engine's functions mean stored
+		// functions instead: MySQL 8.4, section 11.2.5.
 		MarkTouching: builtinList + " last_insert_id",
 		MarkName:     "into",
 		MarkMakes:    "create execute declare refresh",

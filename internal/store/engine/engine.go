@@ -223,7 +223,7 @@ type Values struct {
 	Binding, Row, Old, Version, Schema, Incarnation, Server    any
 }
 
-// Bind returns the arguments of a statement.
+// Bind returns the arguments of the statement, in the order of its placeholders.
 func (st Statement) Bind(v Values) []any {
 	args := make([]any, len(st.args), len(st.args)+4)
 	for i, p := range st.args {

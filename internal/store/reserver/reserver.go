@@ -258,9 +258,9 @@ func (r *Reserver) resume(n, seen int64) sequence.Sequence {
 // opened.
 func (r *Reserver) row() *sequence.Row { return sequence.NewRow(r.store, &r.sequence, r.form.Load()) }
 
-// Bind binds a shared sequence to one more column, as opening the sequence binds each of
-// its Columns. It returns [store.ErrTaken] if another state serves the column. Bound
-// columns stay bound. Within a transaction the binding is undone with it.
+// Bind binds a shared sequence to one more column, as opening the sequence binds each
+// of its Columns. It returns [store.ErrTaken] if another stored counter serves the
+// column. Bound columns stay bound. A rollback of the transaction undoes the binding.
 func (r *Reserver) Bind(ctx context.Context, c store.Column) error {
 	if err := r.Open(ctx); err != nil || !r.sequence.Shared {
 		return err

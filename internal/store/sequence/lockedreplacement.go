@@ -31,8 +31,8 @@ func (s replacement) takeLocked(ctx context.Context, n, seen int64) (got keysour
 	return got, nil
 }
 
-// takeOn is takeLocked on a connection whose transaction is open. The query read reads the
-// row and locks it.
+// takeOn reserves n integers on a connection whose transaction is open. The query read
+// reads the row and locks it.
 func (s replacement) takeOn(ctx context.Context, c store.Conn, read string, n, seen int64) (got keysource.Reservation, err error) {
 	if lock := s.row.Form.Lock; lock != "" {
 		if _, err := c.Exec(ctx, lock, nil); err != nil {
@@ -56,9 +56,10 @@ func (s replacement) takeOn(ctx context.Context, c store.Conn, read string, n, s
 	return keysource.Reservation{First: stored.Next, Server: stored.Server}, nil
 }
 
-// TakeInTransaction takes n integers of a row of keyfill_sequences in the transaction that
-// is open on the connection of a store, for an engine whose UPDATE does not answer. First is
-// 0 where there is no row, or it does not have as many left.
+// TakeInTransaction reserves n integers from a row of keyfill_sequences in the
+// transaction that is open on the store's connection, for an engine whose UPDATE
+// returns no values. First is 0 if the row does not exist or has fewer than n integers
+// left.
 func TakeInTransaction(ctx context.Context, s *store.Store, q *Sequence, n int64) (got keysource.Reservation, err error) {
 	swap := replacement{NewRow(s, q, s.Engine.OwnForm())}
 	read, err := s.Server.PutInto(ctx, swap.row.Form.Locked.Text)
@@ -79,8 +80,8 @@ func TakeInTransaction(ctx context.Context, s *store.Store, q *Sequence, n int64
 	return keysource.Reservation{First: stored.Next, Server: stored.Server}, nil
 }
 
-// replace sets the next value of a row that is locked, where it is still as it was
-// read. That one row has changed is the proof of the reservation.
+// replace sets the next value of a locked row, if the row is still as it was read. The
+// reservation is proven if one row has changed.
 func (s replacement) replace(ctx context.Context, c store.Conn, stored *staterow.Row, next int64) error {
 	v, err := s.row.replacing(stored, next)
 	if err != nil {

@@ -53,13 +53,13 @@ func (s *Row) TakeAll(ctx context.Context, n, seen int64) (keysource.Reservation
 	return got, err
 }
 
-// IsBeyond reports whether some of n integers that were taken are beyond the limit, as a
-// procedure may take them.
+// IsBeyond reports whether some of n integers that were reserved are beyond the limit, as
+// they may be if a procedure has reserved them.
 func (s *Row) IsBeyond(got keysource.Reservation, n int64) bool { return got.First > s.Limit()-n+1 }
 
-// Take chooses how integers are taken from the row. It is [Row.TakeAll], but that it takes
-// integers of the range that the sequence skips, and that a procedure may have taken some
-// beyond the limit.
+// Take reserves n integers from the row, in the way that the engine and the sequence
+// need. Unlike [Row.TakeAll] it may return integers of the range that the sequence
+// skips, or integers beyond the limit that a procedure has reserved.
 func (s *Row) Take(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	switch r := s.store; {
 	case s.q.Procedure != "":

@@ -247,8 +247,8 @@ func (q *Sequence) Ceiling() int64 {
 	return q.Greatest()
 }
 
-// End returns the first integer that the row leaves to another state, as far as it is
-// known; 0 where it leaves none.
+// End returns the first integer that the row leaves to another state (a stored
+// counter), as far as it is known; 0 if it leaves none.
 func (q *Sequence) End() int64 { return staterow.EndOf(lastRead(q).incarnation) }
 
 // KeysEnd returns the lowest integer from which on keys do not belong to the sequence;
