@@ -58,22 +58,8 @@ func newConn(g *fill.Conn) *conn {
 	return c
 }
 
-// passes reports whether a text goes to the driver unchanged, and whether it is then
-// counted. For any other text it stores in c why the text concerns keyfill.
-func (c *conn) passes(query string) (pass, counts bool) {
-	c.concern, pass, counts = c.Conn.Passes(query)
-	return pass, counts
-}
-
-// takeErr returns the error of the interceptor's answer, and forgets it.
-func (c *conn) takeErr() error {
-	err := c.answer.err
-	c.answer.err = nil
-	return err
-}
-
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	pass, counts := c.passes(query)
+	concern, pass, counts := c.Conn.Passes(query)
 	if pass {
 		res, err := c.Conn.ExecPassed(ctx, query, args)
 		if counts {
@@ -84,16 +70,17 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	if c.Conn.ExpectsSkip(ctx, session.ByExec, len(args)) {
 		return nil, driver.ErrSkip
 	}
+	c.concern = concern
 	if _, err := c.mw.ExecContext(ctx, query, args); err != errAnswered {
 		return nil, err
 	}
-	res := c.answer.result
-	c.answer.result = nil
-	return res, c.takeErr()
+	res, err := c.answer.result, c.answer.err
+	c.answer.result, c.answer.err = nil, nil
+	return res, err
 }
 
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	pass, counts := c.passes(query)
+	concern, pass, counts := c.Conn.Passes(query)
 	if pass {
 		rows, err := c.Conn.QueryPassed(ctx, query, args)
 		if counts {
@@ -104,16 +91,17 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	if c.Conn.ExpectsSkip(ctx, session.ByQuery, len(args)) {
 		return nil, driver.ErrSkip
 	}
+	c.concern = concern
 	if _, err := c.mw.QueryContext(ctx, query, args); err != errAnswered {
 		return nil, err
 	}
-	rows := c.answer.rows
-	c.answer.rows = nil
-	return rows, c.takeErr()
+	rows, err := c.answer.rows, c.answer.err
+	c.answer.rows, c.answer.err = nil, nil
+	return rows, err
 }
 
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	pass, counts := c.passes(query)
+	concern, pass, counts := c.Conn.Passes(query)
 	if pass {
 		stmt, err := c.Conn.PreparePassed(ctx, query)
 		if counts && err == nil {
@@ -121,12 +109,13 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 		}
 		return stmt, err
 	}
+	c.concern = concern
 	if _, err := c.mw.PrepareContext(ctx, query); err != errAnswered {
 		return nil, err
 	}
-	stmt := c.answer.stmt
-	c.answer.stmt = nil
-	return stmt, c.takeErr()
+	stmt, err := c.answer.stmt, c.answer.err
+	c.answer.stmt, c.answer.err = nil, nil
+	return stmt, err
 }
 
 // Exec supports callers that use the driver without contexts.

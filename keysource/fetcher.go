@@ -17,7 +17,7 @@ const (
 
 	// An attempt that gets no answer within a limit is given up, and the next one has
 	// twice the time, from minLimit to maxLimit, since opening a connection may take
-	// long. See firstLimit.
+	// long. See begins.
 	minLimit = time.Second
 	maxLimit = 8 * time.Second
 )
@@ -30,6 +30,8 @@ type fetcher struct {
 	patience time.Duration // how long a request waits for the store
 	waited   func(ctx context.Context, began time.Time)
 	onConn   bool // there is no fetch: each call brings its own connection to the store
+
+	fast time.Duration // the limit of an attempt while the store answers fast
 
 	mu sync.Mutex // guards the fields below, and the fields of the source; never held while the store is asked
 
@@ -88,12 +90,13 @@ func (f *fetcher) start(attempt func(context.Context, *fetch) (answered, on bool
 	}()
 }
 
-// firstLimit returns the time limit of an attempt while the store answers fast: a tenth
-// of the patience (how long a request waits), from minLimit to maxLimit. An attempt
-// that is given up may have reserved integers, which are then lost, so a source that
-// waits longer anyway gives up later.
-func (f *fetcher) firstLimit() time.Duration {
-	return min(max(f.patience/10, minLimit), maxLimit)
+// begins sets the time limit of the first attempt, and of each attempt while the store
+// answers fast: a tenth of the patience (how long a request waits), from minLimit to
+// maxLimit. An attempt that is given up may have reserved integers, which are then lost,
+// so a source that waits longer anyway gives up later.
+func (f *fetcher) begins() {
+	f.fast = min(max(f.patience/10, minLimit), maxLimit)
+	f.limit = f.fast
 }
 
 // adapt changes the time limit of the next attempt: doubled if this one was given up as
@@ -103,7 +106,7 @@ func (f *fetcher) adapt(took time.Duration, late bool) {
 	case late:
 		f.limit = min(2*f.limit, maxLimit)
 	case took < f.limit/4:
-		f.limit = max(f.limit/2, f.firstLimit())
+		f.limit = max(f.limit/2, f.fast)
 	}
 }
 

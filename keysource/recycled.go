@@ -183,7 +183,7 @@ func NewRecycled(o RecycledOptions, env Env) (*Recycled, error) {
 	}
 	s.lease = o.Lease
 	s.now, s.patience, s.waited, s.onConn = env.Now, env.patience(), env.waited(), o.OnConnection
-	s.limit = s.firstLimit()
+	s.begins()
 	if s.now == nil {
 		s.now = time.Now
 	}

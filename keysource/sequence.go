@@ -216,7 +216,7 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 	}
 	s := &Sequence{
 		reserver: o.Reserver,
-		maxKey:   o.MaxKey,
+		maxKey:   greatest(o.MaxKey),
 		exact:    o.Block == 1,
 		onBehind: o.OnBehind,
 		onBack:   o.OnStoreRollback,
@@ -228,7 +228,7 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 	}
 	s.max, s.atEnd = o.Max, cmp.Or(o.EndRemedy, "a wider column and max_bits")
 	s.now, s.patience, s.waited, s.onConn = env.Now, env.patience(), env.waited(), o.OnConnection
-	s.limit = s.firstLimit()
+	s.begins()
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -34,8 +34,10 @@ type answer struct {
 // answers above them, however fast other processes are. When an answer raises doubts,
 // the integers in hand are given up.
 func (a *ask) reserve(ctx context.Context) answer {
-	if err := a.catchUp(ctx); err != nil {
-		return answer{err: err}
+	if a.least > a.seen {
+		if err := a.catchUp(ctx); err != nil {
+			return answer{err: err}
+		}
 	}
 	if a.src.onBack == RemedyWarn {
 		return a.reserveAnyway(ctx)
@@ -115,9 +117,6 @@ func (a *ask) distrust() {
 // catchUp raises the store's counter after a call of Advance that could not reach the
 // store.
 func (a *ask) catchUp(ctx context.Context) error {
-	if a.least <= a.seen {
-		return nil
-	}
 	if err := a.reserver.Advance(ctx, a.least); err != nil {
 		return err
 	}
@@ -126,8 +125,11 @@ func (a *ask) catchUp(ctx context.Context) error {
 }
 
 // greatest wraps MaxKey of the options, so that its error names the greatest key: the
-// error becomes part of the text of [ErrStoreDown].
+// error becomes part of the text of [ErrStoreDown]. It returns nil if MaxKey is nil.
 func greatest(maxKey func(context.Context) (int64, error)) func(context.Context) (int64, error) {
+	if maxKey == nil {
+		return nil
+	}
 	return func(ctx context.Context) (int64, error) {
 		key, err := maxKey(ctx)
 		if err != nil {

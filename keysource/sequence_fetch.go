@@ -48,14 +48,19 @@ func (s *Sequence) needs() bool {
 	return s.low()
 }
 
-// once makes an attempt to reserve integers if one is needed.
+// once makes an attempt to reserve integers if one is needed: it asks the store and judges
+// its answer, within the time limit.
 func (s *Sequence) once(ctx context.Context, f *fetch) (answered, on bool) {
 	a, ok := s.begin(f)
 	if !ok {
 		return false, false
 	}
 	began := s.now()
-	got := a.once(ctx)
+	limited, cancel := context.WithTimeout(ctx, a.limit)
+	judged := a // a copy, since settle needs a as it was: all results are in the answer
+	got := judged.reserve(limited)
+	got.late = got.err != nil && errors.Is(limited.Err(), context.DeadlineExceeded)
+	cancel()
 	return got.err == nil, s.settle(f, a, got, s.now().Sub(began))
 }
 
@@ -69,11 +74,7 @@ func (s *Sequence) begin(f *fetch) (ask, bool) {
 	}
 	f.void = false
 	n := s.size.atLeast(max(s.waiting(s.max), 1), s.max)
-	at := At{Reserver: s.reserver}
-	if s.maxKey != nil {
-		at.MaxKey = greatest(s.maxKey)
-	}
-	return s.ask(at, min(n, max(s.room(), 1))), true
+	return s.ask(At{Reserver: s.reserver, MaxKey: s.maxKey}, min(n, max(s.room(), 1))), true
 }
 
 // ask returns an attempt to reserve n integers through at. The caller holds mu.
@@ -94,16 +95,6 @@ func (s *Sequence) ask(at At, n int64) ask {
 		drops:    s.drops,
 		turn:     s.order.turn,
 	}
-}
-
-// once asks the store and judges its answer, within the time limit. It works on a copy
-// of the ask, so the caller's stays as it is: all results are in the answer.
-func (a ask) once(ctx context.Context) answer {
-	ctx, cancel := context.WithTimeout(ctx, a.limit)
-	defer cancel()
-	got := a.reserve(ctx)
-	got.late = got.err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded)
-	return got
 }
 
 // settle stores the answer to an attempt, and reports whether to ask again; if not, the

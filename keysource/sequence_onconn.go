@@ -126,8 +126,10 @@ func (s *Sequence) askOn(n int64, at At) (int64, ask, error) {
 // transaction of SQLite that begins with a read fails if another one writes before it
 // does, and does not wait.
 func (a *ask) reserveOpen(ctx context.Context) answer {
-	if err := a.catchUp(ctx); err != nil {
-		return answer{err: err}
+	if a.least > a.seen {
+		if err := a.catchUp(ctx); err != nil {
+			return answer{err: err}
+		}
 	}
 	r, err := a.reserver.Reserve(ctx, a.n, a.seen)
 	if err != nil {

@@ -29,11 +29,14 @@ func (k *stock) take(n int64) (int64, bool) {
 		if used, ok := b.take(n); ok {
 			return b.first + used, true
 		}
+		if k.spare.n == 0 {
+			return 0, false
+		}
 		within := k.spare.n
 		if left := b.left(); left.meets(k.spare) {
 			within += left.n
 		}
-		if k.spare.n == 0 || n > within {
+		if n > within {
 			return 0, false
 		}
 		k.turn()

@@ -23,12 +23,26 @@ import (
 // Exec executes a statement. It prepares the statement if the driver has no other way, or
 // returns driver.ErrSkip.
 func Exec(ctx context.Context, c driver.Conn, query string, args []any) (driver.Result, error) {
-	res, err := execDirectly(ctx, c, query, args)
+	var res driver.Result
+	err := driver.ErrSkip
+	switch d := c.(type) {
+	case driver.ExecerContext:
+		var named []driver.NamedValue
+		if named, err = check(c, args, nil); err == nil {
+			res, err = d.ExecContext(ctx, query, named)
+		}
+	case driver.Execer:
+		var plain []driver.Value
+		if plain, err = checkPlain(ctx, c, args, nil); err == nil {
+			res, err = d.Exec(query, plain)
+		}
+	}
 	if err == driver.ErrSkip {
-		err = withStmt(ctx, c, query, func(stmt driver.Stmt) (err error) {
+		var stmt driver.Stmt
+		if stmt, err = prepare(ctx, c, query); err == nil {
 			res, err = execStmt(ctx, c, stmt, args)
-			return err
-		})
+			err = closeAfter(stmt, err)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -43,10 +57,12 @@ func Exec(ctx context.Context, c driver.Conn, query string, args []any) (driver.
 func Query(ctx context.Context, c driver.Conn, query string, args []any, visit func(row []any) error) error {
 	rows, err := queryDirectly(ctx, c, query, args)
 	if err == driver.ErrSkip {
-		return withStmt(ctx, c, query, func(stmt driver.Stmt) error {
-			rows, err := queryStmt(ctx, c, stmt, args)
-			return read(rows, err, visit)
-		})
+		stmt, err := prepare(ctx, c, query)
+		if err != nil {
+			return err
+		}
+		rows, err := queryStmt(ctx, c, stmt, args)
+		return closeAfter(stmt, read(rows, err, visit))
 	}
 	return read(rows, err, visit)
 }
@@ -56,12 +72,13 @@ func Query(ctx context.Context, c driver.Conn, query string, args []any, visit f
 func ColumnTypes(ctx context.Context, c driver.Conn, query string, args []any) (types []string, err error) {
 	rows, err := queryDirectly(ctx, c, query, args)
 	if err == driver.ErrSkip {
-		err = withStmt(ctx, c, query, func(stmt driver.Stmt) error {
-			rows, err := queryStmt(ctx, c, stmt, args)
-			types, err = typesOf(rows, err)
-			return err
-		})
-		return types, err
+		stmt, err := prepare(ctx, c, query)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := queryStmt(ctx, c, stmt, args)
+		types, err = typesOf(rows, err)
+		return types, closeAfter(stmt, err)
 	}
 	return typesOf(rows, err)
 }
@@ -87,28 +104,8 @@ func Begin(ctx context.Context, c driver.Conn) (driver.Tx, error) {
 	return c.Begin()
 }
 
-// execDirectly executes a statement without preparing it. It returns ErrSkip if the driver,
-// or its connection, wants the statement to be prepared.
-func execDirectly(ctx context.Context, c driver.Conn, query string, args []any) (driver.Result, error) {
-	switch d := c.(type) {
-	case driver.ExecerContext:
-		named, err := check(c, args, nil)
-		if err != nil {
-			return nil, err
-		}
-		return d.ExecContext(ctx, query, named)
-	case driver.Execer:
-		plain, err := checkPlain(ctx, c, args, nil)
-		if err != nil {
-			return nil, err
-		}
-		return d.Exec(query, plain)
-	}
-	return nil, driver.ErrSkip
-}
-
-// queryDirectly sends a query without preparing it, and returns ErrSkip as execDirectly
-// does.
+// queryDirectly sends a query without preparing it. It returns ErrSkip if the driver, or
+// its connection, wants the query to be prepared.
 func queryDirectly(ctx context.Context, c driver.Conn, query string, args []any) (driver.Rows, error) {
 	switch d := c.(type) {
 	case driver.QueryerContext:
@@ -127,13 +124,9 @@ func queryDirectly(ctx context.Context, c driver.Conn, query string, args []any)
 	return nil, driver.ErrSkip
 }
 
-// withStmt prepares a statement, uses it once and closes it.
-func withStmt(ctx context.Context, c driver.Conn, query string, use func(driver.Stmt) error) error {
-	stmt, err := prepare(ctx, c, query)
-	if err != nil {
-		return err
-	}
-	err = use(stmt)
+// closeAfter closes a statement whose use has ended in err. It returns err, or the error of
+// closing if err is nil.
+func closeAfter(stmt driver.Stmt, err error) error {
 	if closeErr := stmt.Close(); err == nil {
 		err = closeErr
 	}
@@ -234,22 +227,10 @@ func read(rows driver.Rows, err error, visit func(row []any) error) error {
 	if err != nil {
 		return err
 	}
-	err = visitAll(rows, visit)
-	if closeErr := rows.Close(); err == nil {
-		err = closeErr
-	}
-	return err
-}
-
-func visitAll(rows driver.Rows, visit func(row []any) error) error {
 	dest := make([]driver.Value, len(rows.Columns()))
-	for {
-		err := rows.Next(dest)
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
+	for err == nil {
+		if err = rows.Next(dest); err != nil {
+			break
 		}
 		row := make([]any, len(dest))
 		for i, v := range dest {
@@ -258,8 +239,11 @@ func visitAll(rows driver.Rows, visit func(row []any) error) error {
 			}
 			row[i] = v
 		}
-		if err := visit(row); err != nil {
-			return err
-		}
+		err = visit(row)
 	}
+	closeErr := rows.Close()
+	if err == io.EOF {
+		return closeErr
+	}
+	return err
 }

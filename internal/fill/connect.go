@@ -65,7 +65,7 @@ func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, 
 			return ErrNoNumbers
 		}
 		var err error
-		first, err = dr.Reserve(ctx, int64(n))
+		_, first, err = dr.Reserve(ctx, int64(n))
 		return err
 	})
 	return first, err

@@ -23,23 +23,11 @@ func unprepared(c *execution.Conn, p *plans.Plan, err error) error {
 // name means another table there than when it was last looked up.
 const maxDecisions = 3
 
-// decided calls once, which decides how a statement is treated and sends it. It calls
-// once again while a proof shows that the table's name means another table than was
-// assumed.
-func decided[T any](c *execution.Conn, once func() (T, error)) (T, error) {
-	for n := 1; ; n++ {
-		answer, err := once()
-		if n == maxDecisions || !decidesAgain(c, err) {
-			return answer, err
-		}
-	}
-}
-
-// decidesAgain reports whether the treatment of a statement that has failed with err is
-// decided once more: the name of its table meant another table, or a table that is
-// gone, and the error has not aborted a transaction.
-func decidesAgain(c *execution.Conn, err error) bool {
-	if err == nil || c.Tx != session.Outside && c.DB.Dialect().ErrorsAbort {
+// decidesAgain reports whether the treatment of a statement that has failed with err, and
+// was decided n times, is decided once more: the name of its table meant another table, or
+// a table that is gone, and the error has not aborted a transaction.
+func decidesAgain(c *execution.Conn, n int, err error) bool {
+	if n == maxDecisions || c.Tx != session.Outside && c.DB.Dialect().ErrorsAbort {
 		return false
 	}
 	var gone executor.GoneTable

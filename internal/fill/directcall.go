@@ -28,7 +28,12 @@ type directCall struct {
 // Exec executes the text, and executes it again if its table's name turns out to mean
 // another table.
 func (d *directCall) Exec(ctx context.Context) (driver.Result, error) {
-	return decided(&d.conn.Conn, func() (driver.Result, error) { return d.execOnce(ctx) })
+	for n := 1; ; n++ {
+		res, err := d.execOnce(ctx)
+		if err == nil || !decidesAgain(&d.conn.Conn, n, err) {
+			return res, err
+		}
+	}
 }
 
 // execOnce executes the text once.
@@ -61,7 +66,12 @@ func (d *directCall) execOnce(ctx context.Context) (driver.Result, error) {
 
 // queryRows executes the text as Exec does, and returns its rows.
 func (d *directCall) queryRows(ctx context.Context) (driver.Rows, error) {
-	return decided(&d.conn.Conn, func() (driver.Rows, error) { return d.queryOnce(ctx) })
+	for n := 1; ; n++ {
+		rows, err := d.queryOnce(ctx)
+		if err == nil || !decidesAgain(&d.conn.Conn, n, err) {
+			return rows, err
+		}
+	}
 }
 
 // queryOnce executes the text once, and returns its rows.

@@ -49,11 +49,20 @@ func suitsPlain(ctx context.Context, p *execution.Plain, c *execution.Conn) bool
 	return !c.Altered.On && c.Attempt == nil && execution.FactsOf(c, p.Table) != nil && !execution.IsWatched(ctx)
 }
 
-// ExpectsSkip reports whether the driver will probably answer driver.ErrSkip to a text
-// that Passes has just looked at and that has a fast path. database/sql then prepares
-// the text at once, and keys are drawn when the statement is executed.
+// ExpectsSkip reports whether a text that Passes has just looked at and that has a fast
+// path has to be prepared: the driver will probably answer driver.ErrSkip, or it may, and
+// the key is drawn in a transaction. database/sql then prepares the text at once, and keys
+// are drawn when the statement is executed.
 func (c *Conn) ExpectsSkip(ctx context.Context, by session.Route, args int) bool {
-	return args > 0 && c.Skips[by].Any() && c.Can(by) && plainOn(ctx, c.Seen, &c.Conn) != nil && c.Skips[by].IsExpected()
+	if args == 0 || c.Seen == nil {
+		return false
+	}
+	f := c.Seen.Plain.Load()
+	if f == nil || f.Plain == nil {
+		return false
+	}
+	waits := f.Joined && !c.DB.Driver.Executes
+	return (waits || c.Skips[by].Any()) && c.Can(by) && plainOn(ctx, c.Seen, &c.Conn) != nil && (waits || c.Skips[by].IsExpected())
 }
 
 // plainRun is one execution of a text by the fast path ([execution.Plain]).
@@ -134,7 +143,7 @@ func (r *plainRun) execution() *execution.Execution {
 // text has to be decided; then nothing was done.
 func execPlain(ctx context.Context, c *execution.Conn, s *execution.SeenText, args []driver.NamedValue) (res driver.Result, done bool, err error) {
 	p := plainOn(ctx, s, c)
-	if p == nil || !c.Execs {
+	if p == nil || p.Joined || !c.Execs {
 		return nil, false, nil
 	}
 	r := plainRun{Plain: p, conn: c, query: s.Query, args: args, facts: execution.FactsOf(c, p.Table)}
@@ -164,7 +173,9 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 	if err == nil {
 		if answer, affected := r.answer(res); answer != nil {
 			r.count(res, affected)
-			r.noteNumber()
+			if r.facts.Columns[r.Key].Counter != nil {
+				r.conn.Numbers.Note(r.Plan, r.facts)
+			}
 			return answer, nil
 		}
 	}
@@ -172,14 +183,6 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 	res, err = outcome.Executed(ctx, x, res, err)
 	x.Release(err)
 	return res, err
-}
-
-// noteNumber records the number that the INSERT got, since the engine would have
-// remembered it for the session: see [outcome.noteNumber].
-func (r *plainRun) noteNumber() {
-	if r.facts.Columns[r.Key].Counter != nil {
-		r.conn.Numbers.Note(r.Plan, r.facts)
-	}
 }
 
 // notAsked is the number of affected rows if it was not asked for.
@@ -253,17 +256,14 @@ func (r *plainRun) tableTally() *report.TableTally {
 // them.
 func (r *plainRun) counts() *report.TableTally {
 	t := r.tableTally()
-	n := uint64(r.holes.Counts[0])
-	if t.Keys.Add(n)%relation.NoteEvery < n {
-		relation.NoteInserts(context.Background(), r.conn.DB.Tables)
-	}
+	relation.AddKeys(r.conn.DB.Tables, t, uint64(r.holes.Counts[0]))
 	return t
 }
 
 // queryPlain does what execPlain does, for a text that returns rows.
 func queryPlain(ctx context.Context, c *execution.Conn, s *execution.SeenText, args []driver.NamedValue) (rows driver.Rows, done bool, err error) {
 	p := plainOn(ctx, s, c)
-	if p == nil || !c.Queries {
+	if p == nil || p.Joined || !c.Queries {
 		return nil, false, nil
 	}
 	r := plainRun{Plain: p, conn: c, query: s.Query, args: args, facts: execution.FactsOf(c, p.Table)}

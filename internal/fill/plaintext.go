@@ -12,17 +12,18 @@ import (
 )
 
 // newPlain returns the fast path for a plan, nil if the plan needs another executor.
-// The result depends only on the plan and the policy.
+// The result depends only on the plan and the policy. A plan whose key is drawn in the
+// transaction has the part of the path that prepares: see [execution.Plain].Joined.
 func newPlain(tables *relation.Tables, p *plans.Plan) *execution.Plain {
 	if p.Action != plans.Fill || p.AtExecution || p.Load || p.Ambiguous() || p.TooMany() || p.Placeholders() == 0 ||
-		p.Statements != 1 || len(p.Inserts) != 1 || len(p.Draws) != 1 || !p.Alone() || p.Counts() || p.ProvesOpen() || p.ByFunction() {
+		p.Statements != 1 || len(p.Inserts) != 1 || len(p.Draws) != 1 || !p.Alone() || p.Counts() || p.ByFunction() {
 		return nil
 	}
 	in := &p.Inserts[0]
 	t := table.Of(in)
 	i := p.Draws[0].Key
 	k := &t.KeyColumns[i]
-	if in.Query != nil || in.Explained || in.Rows < 1 || in.Target.Keys[i].Scope != nil || k.Rule.Joined || len(k.StateValues()) > 0 || t.Mode != policy.ModeFill {
+	if in.Query != nil || in.Explained || in.Rows < 1 || in.Target.Keys[i].Scope != nil || len(k.StateValues()) > 0 || t.Mode != policy.ModeFill {
 		return nil
 	}
 	for j := range t.KeyColumns {
@@ -30,10 +31,15 @@ func newPlain(tables *relation.Tables, p *plans.Plan) *execution.Plain {
 			return nil // the text may raise a counter
 		}
 	}
-	if executor.Miscounts(tables, p) || k.Source == nil && executor.MayLeaveOut(p) {
+	switch {
+	case k.Rule.Joined:
+		if tables.Detached || bindsBytes(p) || in.Upsert.Conflict != plans.ConflictError || executor.Unsuited(tables, p, p.Changes.Query) != "" {
+			return nil
+		}
+	case p.ProvesOpen(), executor.Miscounts(tables, p), k.Source == nil && executor.MayLeaveOut(p):
 		return nil
 	}
-	return &execution.Plain{Plan: p, In: in, Table: t, Key: i, Session: p.Session(), Sets: p.Dialect.Grammar.ValueSets,
+	return &execution.Plain{Plan: p, Joined: k.Rule.Joined, In: in, Table: t, Key: i, Session: p.Session(), Sets: p.Dialect.Grammar.ValueSets,
 		IsOne: in.Rows == 1 && in.Upsert.Conflict == plans.ConflictError}
 }
 
@@ -54,6 +60,9 @@ func newPlainText(tables *relation.Tables, e *table.Engine, query string) (f *ex
 	f = &execution.PlainText{Plain: one}
 	for i, asSession := range []bool{false, true} {
 		text := bind.Text(p, asSession)
+		if one.Joined {
+			text = bind.ProvenText(p, asSession)
+		}
 		f.Bound[i] = execution.BoundText{Text: text, Leaves: session.IsQuiet(p.Dialect, text)}
 	}
 	t := one.Table

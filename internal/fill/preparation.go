@@ -22,7 +22,12 @@ type preparation struct {
 
 // prepare returns the prepared statement; it is the driver's own if it gets no keys.
 func (r *preparation) prepare(ctx context.Context) (driver.Stmt, error) {
-	return decided(r.conn, func() (driver.Stmt, error) { return r.prepareOnce(ctx) })
+	for n := 1; ; n++ {
+		stmt, err := r.prepareOnce(ctx)
+		if err == nil || !decidesAgain(r.conn, n, err) {
+			return stmt, err
+		}
+	}
 }
 
 func (r *preparation) prepareOnce(ctx context.Context) (driver.Stmt, error) {

@@ -34,7 +34,8 @@ type statement struct {
 	once    *execution.Execution
 
 	// plain executes the statement by the fast path, if its key needs nothing of the
-	// transaction; otherwise it is nil.
+	// transaction, or says that its key is drawn in the transaction (Joined); otherwise it
+	// is nil.
 	plain *execution.Plain
 
 	// found is the place (the schema or search path) for which the plan was made, if the
@@ -110,7 +111,12 @@ func (s *statement) Close() error {
 }
 
 func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	return decided(s.conn, func() (driver.Result, error) { return s.execOnce(ctx, args) })
+	for n := 1; ; n++ {
+		res, err := s.execOnce(ctx, args)
+		if err == nil || !decidesAgain(s.conn, n, err) {
+			return res, err
+		}
+	}
 }
 
 func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
@@ -133,7 +139,10 @@ func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (dri
 		}
 		return r.executed(ctx, res, err)
 	}
-	x, err := s.begin(ctx, args)
+	x, suits, err := beginJoined(ctx, s, args)
+	if !suits {
+		x, err = s.begin(ctx, args)
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -148,7 +157,12 @@ func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (dri
 }
 
 func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	return decided(s.conn, func() (driver.Rows, error) { return s.queryOnce(ctx, args) })
+	for n := 1; ; n++ {
+		rows, err := s.queryOnce(ctx, args)
+		if err == nil || !decidesAgain(s.conn, n, err) {
+			return rows, err
+		}
+	}
 }
 
 func (s *statement) queryOnce(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
@@ -171,7 +185,10 @@ func (s *statement) queryOnce(ctx context.Context, args []driver.NamedValue) (dr
 		}
 		return r.queried(ctx, rows, err)
 	}
-	x, err := s.begin(ctx, args)
+	x, suits, err := beginJoined(ctx, s, args)
+	if !suits {
+		x, err = s.begin(ctx, args)
+	}
 	switch {
 	case err != nil:
 		return nil, err

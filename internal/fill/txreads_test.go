@@ -35,7 +35,7 @@ var readsOfState = map[string]string{
 	"executor.notByEngine":       settled, // by numberedByEngine, or by join
 	"executor.setSavepoint":      settled, // by countInsert
 	"executor.sendAgain":         settled, // by join
-	"executor.takeAgain":         settled, // by join
+	"executor.take":              settled, // by join
 	"executor.unfitStandIn":      asOpen,  // without a database
 	"execution.IsBefore":         asOpen,  // join settles then
 	"outcome.outcome":            asOpen,

@@ -11,34 +11,33 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
-// counters returns the set that has the counter of the key column. only points to the
-// counter itself, so that it is found without the name of its state (stored counter);
-// it is nil if the state has several names, if the counter belongs to the connection,
-// or if the table is not remembered.
-func (dr Drawing) counters(ctx context.Context) (set *counter.Counters, only *atomic.Pointer[counter.Counter]) {
-	set, only = dr.sources.counters, dr.sources.found.Of(dr.Key)
+// Counter returns the counter of a key column. It makes the counter on first use. It finds
+// a counter that was made without the name of its state, unless the state has several
+// names, the counter belongs to the connection, or the table is not remembered.
+func (dr Drawing) Counter(ctx context.Context) (*counter.Counter, error) {
+	set, only := dr.sources.counters, dr.sources.found.Of(dr.Key)
 	if dr.On != nil {
 		if dr.On.DetectOwnMemory(ctx); dr.On.InMemory {
 			set, only = dr.own.InMemoryNow(ctx, dr.sources.forgets.Load()), nil
 		}
-	}
-	if dr.On.IsAltered() {
-		set, only = dr.own.Here(dr.Key, set), nil
+		if dr.On.Altered.On && dr.On.IsAltered() {
+			set, only = dr.own.Here(dr.Key, set), nil
+		}
 	}
 	if len(dr.Key.StateValues()) > 0 {
 		only = nil
 	}
-	return set, only
-}
-
-// Counter returns the counter of a key column. It makes the counter on first use.
-func (dr Drawing) Counter(ctx context.Context) (*counter.Counter, error) {
-	set, only := dr.counters(ctx)
 	if only != nil {
 		if c := only.Load(); c != nil {
 			return c, nil
 		}
 	}
+	return dr.counterIn(ctx, set, only)
+}
+
+// counterIn returns the counter of the key column from a set, and makes it on first use.
+// Counter finds it in only the next time; only is nil if it has to look in the set again.
+func (dr Drawing) counterIn(ctx context.Context, set *counter.Counters, only *atomic.Pointer[counter.Counter]) (*counter.Counter, error) {
 	state, err := dr.Key.Rule.StateFor(table.ValuesOf(ctx))
 	if err != nil {
 		return nil, err

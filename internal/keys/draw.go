@@ -62,14 +62,16 @@ func Draw(ctx context.Context, p *plans.Plan, args []driver.NamedValue, h bind.H
 			})
 		default:
 			n := h.Counts[i]
-			if from.Spares() {
+			if n > 1 && from.Spares() {
 				n += SpareKeys(p, d, n)
 			}
-			var own []int64
-			if in.Target.Keys[d.Key].Follow {
-				own = bind.ExplicitIntegers(p, args, h, d.Insert, d.Key)
+			if h.Counts[i] < in.Rows && in.Target.Keys[d.Key].Follow {
+				own := bind.ExplicitIntegers(p, args, h, d.Insert, d.Key)
+				drawn, err = beside(ctx, values, t, d.Key, n, own, from)
+			} else {
+				drawn, err = from.Give(ctx, values, t, d.Key, n)
 			}
-			if drawn, err = beside(ctx, values, t, d.Key, n, own, from); err == nil {
+			if err == nil {
 				drawn = drawn[:h.Counts[i]]
 			}
 		}

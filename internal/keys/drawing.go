@@ -36,25 +36,20 @@ func (dr Drawing) Append(ctx context.Context, room []driver.Value, n int) ([]dri
 	if dr.Key.Shape != nil {
 		return dr.mapped(ctx, n)
 	}
-	first, err := dr.Reserve(ctx, int64(n))
+	_, first, err := dr.Reserve(ctx, int64(n))
 	if err != nil {
 		return nil, err
 	}
 	return keysource.AppendIntegers(room, first, n, dr.Key.Layout), nil
 }
 
-// Reserve returns the first of n consecutive integers for the column.
-func (dr Drawing) Reserve(ctx context.Context, n int64) (int64, error) {
+// Reserve returns the first of n consecutive integers for the column, and the counter that
+// has reserved them. The counter is nil for the greatest key plus one.
+func (dr Drawing) Reserve(ctx context.Context, n int64) (*counter.Counter, int64, error) {
 	if dr.Key.InTransaction && dr.Key.Rule.Source.Kind == policy.KindMaxPlusOne {
-		return dr.afterMax(ctx, n)
+		first, err := dr.afterMax(ctx, n)
+		return nil, first, err
 	}
-	_, first, err := dr.numbers(ctx, n)
-	return first, err
-}
-
-// numbers returns the counter of the column, and the first of n consecutive numbers
-// that it has reserved.
-func (dr Drawing) numbers(ctx context.Context, n int64) (*counter.Counter, int64, error) {
 	var locked session.Again
 	for again := false; ; again = true {
 		c, err := dr.Counter(ctx)
@@ -70,7 +65,12 @@ func (dr Drawing) numbers(ctx context.Context, n int64) (*counter.Counter, int64
 			// Only this transaction sees what its table holds now.
 			dr.doubt(ctx, c)
 		}
-		first, err := dr.own.Reserve(ctx, dr.On, c, n)
+		var first int64
+		if dr.own != nil && len(dr.own.Doubts) > 0 {
+			first, err = dr.own.ReserveDoubted(ctx, dr.On, c, n)
+		} else {
+			first, err = c.Numbers.Reserve(ctx, dr.On, n)
+		}
 		switch {
 		case err == relation.ErrOwnLocks && !again:
 			continue

@@ -5,15 +5,14 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/keys/numbering"
+	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/keysource"
 )
 
 // DrawingFor returns the Drawing for key column i of a table, on the connection.
 func (g *Conn) DrawingFor(t *table.Table, i int) Drawing {
-	dr := g.sources.DrawingFor(t, i)
-	dr.On, dr.own = &g.Session, &g.own
-	return dr
+	return Drawing{Site: relation.Site{Tables: g.Tables, Table: t, Index: i, Key: &t.KeyColumns[i], On: &g.Session}, sources: g.sources, own: &g.own}
 }
 
 // Give appends n keys for a statement on the connection to room: see [Giver].
@@ -29,12 +28,20 @@ func (g *Conn) Give(ctx context.Context, room []driver.Value, t *table.Table, i,
 			return keysource.AppendIntegers(room, key, 1, dr.Key.Layout), nil
 		}
 	}
-	keys, err := dr.Append(ctx, room, n)
+	if dr.Key.Shape != nil {
+		room, err := dr.mapped(ctx, n)
+		if err != nil {
+			dr.NoteNoKey(ctx, err)
+			return nil, g.Held(err)
+		}
+		return room, nil
+	}
+	_, first, err := dr.Reserve(ctx, int64(n))
 	if err != nil {
 		dr.NoteNoKey(ctx, err)
 		return nil, g.Held(err)
 	}
-	return keys, nil
+	return keysource.AppendIntegers(room, first, n, dr.Key.Layout), nil
 }
 
 // Reserve returns the first of n integers for a statement on the connection.
@@ -45,7 +52,7 @@ func (g *Conn) Reserve(ctx context.Context, t *table.Table, i int, n int64) (int
 			return key, err
 		}
 	}
-	first, err := dr.Reserve(ctx, n)
+	_, first, err := dr.Reserve(ctx, n)
 	if err != nil {
 		dr.NoteNoKey(ctx, err)
 	}

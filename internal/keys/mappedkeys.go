@@ -11,7 +11,7 @@ import (
 // mapped returns n keys, each of which is made from a number.
 func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
 	if _, ok := dr.Key.Shape.(*keysource.Composite); !ok {
-		c, first, err := dr.numbers(ctx, int64(n))
+		c, first, err := dr.Reserve(ctx, int64(n))
 		if err != nil {
 			return nil, err
 		}
@@ -25,7 +25,7 @@ func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
 	// draws each key separately.
 	keys := make([]driver.Value, 0, n)
 	for range n {
-		c, number, err := dr.numbers(ctx, 1)
+		c, number, err := dr.Reserve(ctx, 1)
 		if err != nil {
 			return nil, err
 		}

@@ -83,7 +83,7 @@ func (c *Conn) NoteTemporary(query string, what words.Concern) {
 // PrepareContext prepares a text on the driver's connection.
 func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	c.prepares(query)
-	return c.prepare(ctx, query)
+	return c.PrepareQuiet(ctx, query)
 }
 
 // Ping passes the driver's connection to [Unwrap], and pings it for any other caller.
@@ -130,10 +130,4 @@ func (c *Conn) IsValid() bool {
 		return c.validator.IsValid()
 	}
 	return true
-}
-
-// PrepareQuiet is [Conn.PrepareContext] for a text for which [IsQuiet] is true, so that
-// nothing has to be noted.
-func (c *Conn) PrepareQuiet(ctx context.Context, text string) (driver.Stmt, error) {
-	return c.prepare(ctx, text)
 }

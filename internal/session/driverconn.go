@@ -65,13 +65,21 @@ func (c *driverConn) Can(by Route) bool {
 	return c.Execs
 }
 
-// prepare prepares a text as database/sql does. If neither the connection nor the
-// statement checks arguments, it wraps the statement in one that does.
-func (c *driverConn) prepare(ctx context.Context, query string) (driver.Stmt, error) {
+// PrepareQuiet prepares a text as database/sql does. It notes nothing, since [IsQuiet] is
+// true for the text, or [Conn.PrepareContext] has noted it. If neither the connection nor
+// the statement checks arguments, it wraps the statement in one that does.
+func (c *driverConn) PrepareQuiet(ctx context.Context, query string) (driver.Stmt, error) {
 	if c.discard {
 		return nil, driver.ErrBadConn
 	}
-	stmt, err := c.prepareUnchecked(ctx, query)
+	var stmt driver.Stmt
+	var err error
+	if c.preparer != nil {
+		stmt, err = c.preparer.PrepareContext(ctx, query)
+	} else if stmt, err = c.Raw.Prepare(query); err == nil && ctx.Err() != nil {
+		_ = stmt.Close()
+		return nil, ctx.Err()
+	}
 	if err != nil || c.checker != nil {
 		return stmt, err
 	}
@@ -84,17 +92,28 @@ func (c *driverConn) prepare(ctx context.Context, query string) (driver.Stmt, er
 	return stmt, nil
 }
 
-// prepareUnchecked prepares a text as database/sql does.
-func (c *driverConn) prepareUnchecked(ctx context.Context, query string) (driver.Stmt, error) {
-	if c.preparer != nil {
-		return c.preparer.PrepareContext(ctx, query)
+// ExecStmt executes a driver's prepared statement as database/sql does.
+func ExecStmt(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Result, error) {
+	if s, ok := stmt.(driver.StmtExecContext); ok {
+		return s.ExecContext(ctx, args)
 	}
-	stmt, err := c.Raw.Prepare(query)
-	if err == nil && ctx.Err() != nil {
-		_ = stmt.Close()
-		return nil, ctx.Err()
+	values, err := plainValues(ctx, args)
+	if err != nil {
+		return nil, err
 	}
-	return stmt, err
+	return stmt.Exec(values)
+}
+
+// QueryStmt executes a driver's prepared query as database/sql does.
+func QueryStmt(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Rows, error) {
+	if s, ok := stmt.(driver.StmtQueryContext); ok {
+		return s.QueryContext(ctx, args)
+	}
+	values, err := plainValues(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.Query(values)
 }
 
 // BeginDriver begins a transaction as database/sql does. The session does not note it.

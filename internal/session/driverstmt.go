@@ -33,30 +33,6 @@ func (s convertedStatement) ColumnConverter(index int) driver.ValueConverter {
 	return driver.DefaultParameterConverter
 }
 
-// ExecStmt executes a driver's prepared statement as database/sql does.
-func ExecStmt(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Result, error) {
-	if s, ok := stmt.(driver.StmtExecContext); ok {
-		return s.ExecContext(ctx, args)
-	}
-	values, err := plainValues(ctx, args)
-	if err != nil {
-		return nil, err
-	}
-	return stmt.Exec(values)
-}
-
-// QueryStmt executes a driver's prepared query as database/sql does.
-func QueryStmt(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Rows, error) {
-	if s, ok := stmt.(driver.StmtQueryContext); ok {
-		return s.QueryContext(ctx, args)
-	}
-	values, err := plainValues(ctx, args)
-	if err != nil {
-		return nil, err
-	}
-	return stmt.Query(values)
-}
-
 // plainValues returns the arguments for a driver without contexts, as database/sql does.
 func plainValues(ctx context.Context, args []driver.NamedValue) ([]driver.Value, error) {
 	values := make([]driver.Value, len(args))

@@ -134,7 +134,7 @@ func IsRolledBack(d *dialect.Dialect, err error) bool {
 func (p pool) again(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
-		if !IsRolledBack(p.dialect, err) || try == againTries {
+		if err == nil || !IsRolledBack(p.dialect, err) || try == againTries {
 			return err
 		}
 		if Pause(ctx, p.random, try) != nil {

@@ -40,7 +40,9 @@ func On(d *dialect.Dialect, c driver.Conn) *Store {
 // used outside of it. A failed statement fails the transaction too: PostgreSQL aborts
 // it.
 func Within(d *dialect.Dialect, c driver.Conn) *Store {
-	return withinConn(d, c)
+	r := onConn(d, openTx{driverConn{c}})
+	r.Inside = true
+	return r
 }
 
 func onConn(d *dialect.Dialect, c Conn) *Store {
@@ -49,12 +51,6 @@ func onConn(d *dialect.Dialect, c Conn) *Store {
 	// in one file, needs none, and a query that the engine refuses would abort the
 	// transaction.
 	r.Server.Know(noServer)
-	return r
-}
-
-func withinConn(d *dialect.Dialect, c driver.Conn) *Store {
-	r := onConn(d, openTx{driverConn{c}})
-	r.Inside = true
 	return r
 }
 

@@ -40,7 +40,7 @@ type Ongoing struct {
 // The caller has to prove that the transaction did not end between the reservation and
 // the row that gets the key.
 func Joined(d *dialect.Dialect, c driver.Conn, tx *Ongoing) *Store {
-	r := withinConn(d, c)
+	r := Within(d, c)
 	if words := &r.Engine.Proof; !tx.Ours || !words.TellsEnd {
 		r.Proof = &Prover{words, r.Conn, tx}
 	}
@@ -130,24 +130,12 @@ func (p *Prover) beginInVain(ctx context.Context) error {
 	return err
 }
 
-// Provenly calls do, which reports whether its statement has found a transaction open.
-// If not, Provenly sets the mark again and calls do once more, since a rollback to a
-// savepoint may have undone the mark.
-func (p *Prover) Provenly(ctx context.Context, do func() (proved bool, err error)) error {
-	for range 2 {
-		if err := p.Prepare(ctx); err != nil {
-			return err
-		}
-		proved, err := do()
-		if proved || err != nil || p == nil {
-			return err
-		}
-		p.Forget()
-		if p.words.Mark == "" {
-			break
-		}
-	}
-	return ErrEnded
+// MarksAgain reports whether a statement that has found no transaction open has to be sent
+// once more, with the mark set again: a rollback to a savepoint may have undone the mark.
+// try counts from 1, and there is no third one.
+func (p *Prover) MarksAgain(try int) bool {
+	p.Forget()
+	return try == 1 && p.words.Mark != ""
 }
 
 // Prove returns nil if the transaction is open: see [Store.Prove].
@@ -155,15 +143,21 @@ func (p *Prover) Prove(ctx context.Context) error {
 	if p == nil {
 		return nil
 	}
-	return p.Provenly(ctx, func() (bool, error) {
-		if p.words.Ask == "" {
-			return true, nil
+	for try := 1; ; try++ {
+		if err := p.Prepare(ctx); err != nil || p.words.Ask == "" {
+			return err
 		}
 		row, err := p.conn.Query(ctx, p.words.Ask, nil)
-		if err != nil || row == nil {
-			return false, err
+		if err != nil {
+			return err
 		}
-		open, err := Integer(row[0])
-		return open == 1, err
-	})
+		if row != nil {
+			if open, err := Integer(row[0]); open == 1 || err != nil {
+				return err
+			}
+		}
+		if !p.MarksAgain(try) {
+			return ErrEnded
+		}
+	}
 }

@@ -28,6 +28,7 @@ type Plain struct {
 	// Bound holds the text to send, and the text in which the first key is
 	// LAST_INSERT_ID(key). A prepared statement does not use them.
 	Bound   [2]BoundText
+	Joined  bool // the key is drawn in the transaction: the fast path prepares the text, and the transactional executor sends it
 	Session bool // the text may be sent with LAST_INSERT_ID(key)
 	Sets    bool // a value may return a set of rows: see storedMore
 	IsOne   bool // the text has one row, which is stored if the statement succeeds

@@ -62,12 +62,8 @@ func isCountable(p *plans.Plan) bool {
 	return countsJoined(p) && p.Statements == 1 && len(p.Draws) == 1 && in.Upsert.Conflict == plans.ConflictError
 }
 
-// count counts the rows and sets for how many keys are drawn. c may be nil, as for the
-// other methods.
+// count counts the rows.
 func (c *countedWithin) count(ctx context.Context) error {
-	if c == nil {
-		return nil
-	}
 	if !c.x.Form.FromFirst {
 		if err := KeepsValues(ctx, c.x); err != nil {
 			return err
@@ -136,10 +132,7 @@ func (c *countedWithin) ask(ctx context.Context) ([]any, error) {
 // check returns errMiscounted if a statement has stored another number of rows than was
 // counted.
 func (c *countedWithin) check(ctx context.Context, res driver.Result) error {
-	switch {
-	case c == nil:
-		return nil
-	case c.read != nil:
+	if c.read != nil {
 		return c.checkRead(ctx, c.read)
 	}
 	stored, err := res.RowsAffected()
@@ -157,9 +150,6 @@ func (c *countedWithin) check(ctx context.Context, res driver.Result) error {
 
 // checkRead does what check does, for a statement whose rows were read.
 func (c *countedWithin) checkRead(ctx context.Context, sets []resultSet) error {
-	if c == nil {
-		return nil
-	}
 	stored, first := int64(len(sets[0].rows)), int64(0)
 	var err error
 	switch {
@@ -206,7 +196,7 @@ func (c *countedWithin) judge(stored, first int64) error {
 // again reports whether a statement that has failed with err must be sent again, with
 // the rows counted anew.
 func (c *countedWithin) again(err error) bool {
-	if c == nil || err == nil || c.counts >= maxCounts {
+	if c.counts >= maxCounts {
 		return false
 	}
 	return errors.Is(err, errMiscounted) || (&InsertSelect{X: c.x}).outgrown(err)
@@ -222,9 +212,6 @@ func (c *countedWithin) blame(ctx context.Context) {
 
 // told returns the error of a statement as the application gets it.
 func (c *countedWithin) told(ctx context.Context, err error) error {
-	if c == nil || err == nil {
-		return err
-	}
 	grew := (&InsertSelect{X: c.x}).outgrown(err)
 	if !grew && !errors.Is(err, errMiscounted) {
 		return err

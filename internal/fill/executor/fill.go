@@ -27,6 +27,21 @@ func Fill(ctx context.Context, x *execution.Execution) error {
 	return nil
 }
 
+// FillJoined is Fill for an execution whose only key is drawn in its transaction, and
+// that brings no keys of its own.
+func FillJoined(ctx context.Context, x *execution.Execution) error {
+	t := &Transactional{X: x, Needs: joiningByPolicy(x.Plan, x.Holes)}
+	if !t.Needs.Any {
+		return Fill(ctx, x) // the arguments bring the key
+	}
+	x.How, x.Form.Joined = t, true
+	if err := t.take(ctx); err != nil {
+		return err
+	}
+	Place(x)
+	return nil
+}
+
 // draw returns keys for the execution.
 func draw(ctx context.Context, x *execution.Execution) ([][]driver.Value, error) {
 	var drawn [][]driver.Value
@@ -38,7 +53,10 @@ func draw(ctx context.Context, x *execution.Execution) ([][]driver.Value, error)
 		room = &x.Drawn.Room // the keys of an earlier attempt are kept until new ones are drawn
 	}
 	drawn, err := keys.Draw(ctx, x.Plan, x.Args, x.Holes, x.Drawn.Rows, drawn, giverOf(x), room)
-	return drawn, doubtUndrawn(x, err)
+	if err != nil {
+		return nil, doubtUndrawn(x, err)
+	}
+	return drawn, nil
 }
 
 // Place writes the keys into the arguments or the text that is sent.

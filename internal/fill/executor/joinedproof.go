@@ -1,7 +1,6 @@
 package executor
 
 import (
-	"context"
 	"errors"
 	"strings"
 
@@ -10,24 +9,10 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// proveBefore proves, before keys are drawn, that the transaction of an execution is
-// open: see [session.Conn.ProveBefore].
-func (t *Transactional) proveBefore(ctx context.Context) error {
-	return t.X.Conn.ProveBefore(ctx, t.own != nil)
-}
-
-// proveAfter proves, after keys were drawn and before the INSERT is sent, that the
-// transaction has been open since proveBefore.
-func (t *Transactional) proveAfter(ctx context.Context) error {
-	return t.X.Conn.ProveAfter(ctx)
-}
-
 // unlessEnded replaces the error of a failed proof by the error for a transaction that
 // has ended, and returns any other error as it is.
 func (t *Transactional) unlessEnded(err error) error {
 	switch {
-	case err == nil:
-		return err
 	case errors.Is(err, store.ErrEnded):
 	case !t.proofFailed(err):
 		return err

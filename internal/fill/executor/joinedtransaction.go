@@ -77,13 +77,19 @@ func (t *Transactional) Query(ctx context.Context, via execution.Sender) (driver
 		if err == nil {
 			err = RaiseStored(ctx, follows)
 		}
-		if err == nil {
+		if err == nil && t.within != nil {
 			err = t.within.checkRead(ctx, sets)
 		}
-		return t.Leave(ctx, t.unlessEnded(err))
+		if err != nil {
+			err = t.unlessEnded(err)
+		}
+		return t.Leave(ctx, err)
 	})
+	if err != nil && t.within != nil {
+		err = t.within.told(ctx, err)
+	}
 	if err != nil {
-		return nil, t.within.told(ctx, err)
+		return nil, err
 	}
 	if err := outcome.RaiseAfter(ctx, follows); err != nil {
 		return nil, err

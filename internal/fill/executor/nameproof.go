@@ -21,7 +21,7 @@ func (g GoneTable) Unwrap() error { return g.error }
 // found in the session's schemas has no proof.
 func doubtUndrawn(x *execution.Execution, err error) error {
 	d := x.Plan.Dialect
-	if err == nil || !errors.Is(err, store.ErrColumn) || !relation.ShowsMissing(d, err) {
+	if !errors.Is(err, store.ErrColumn) || !relation.ShowsMissing(d, err) {
 		return err
 	}
 	for _, draw := range x.Plan.Draws {

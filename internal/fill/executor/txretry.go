@@ -16,10 +16,23 @@ import (
 // take draws the keys of an execution, in the transaction to which they belong. If the
 // engine has rolled back a transaction that keyfill has begun, in favour of another
 // one, take begins it again.
-func (t *Transactional) take(ctx context.Context) error {
+func (t *Transactional) take(ctx context.Context) (err error) {
 	panics := true
 	defer giveUp(t.X.Conn, &panics)
-	err := t.takeAgain(ctx)
+	for again := true; again; {
+		if err = t.join(ctx); err != nil {
+			again = t.X.Conn.Tx == session.Outside && t.again(ctx, err)
+			continue
+		}
+		if err = t.drawProven(ctx); err == nil {
+			break
+		}
+		ours := t.own != nil
+		t.drawing = true
+		err = t.Leave(ctx, t.unlessEnded(err))
+		t.drawing = false
+		again = ours && (t.forgot(err) || t.remakes(err) || t.again(ctx, err))
+	}
 	panics = false
 	return err
 }
@@ -31,30 +44,6 @@ func giveUp(c *execution.Conn, panics *bool) {
 	if *panics {
 		c.MarkUnknown()
 		c.MarkUnusable()
-	}
-}
-
-// takeAgain does what take does, without the handling of a panic.
-func (t *Transactional) takeAgain(ctx context.Context) error {
-	for {
-		err := t.join(ctx)
-		if err != nil {
-			if t.X.Conn.Tx == session.Outside && t.again(ctx, err) {
-				continue
-			}
-			return err
-		}
-		if err = t.drawProven(ctx); err == nil {
-			return nil
-		}
-		ours := t.own != nil
-		err = t.unlessEnded(err)
-		t.drawing = true
-		err = t.Leave(ctx, err)
-		t.drawing = false
-		if !ours || !t.forgot(err) && !t.remakes(err) && !t.again(ctx, err) {
-			return err
-		}
 	}
 }
 
@@ -82,20 +71,24 @@ func (t *Transactional) remakes(err error) bool {
 // drawProven draws the keys of an execution. Keys that belong to its transaction are
 // drawn in a transaction that is proven to stay open until the INSERT.
 func (t *Transactional) drawProven(ctx context.Context) error {
-	if err := t.proveBefore(ctx); err != nil {
+	if err := t.X.Conn.ProveBefore(ctx, t.own != nil); err != nil {
 		return err
 	}
-	if err := t.X.Follows.RaiseBefore(ctx); err != nil {
-		return err
+	if len(t.X.Follows.Before) > 0 {
+		if err := t.X.Follows.RaiseBefore(ctx); err != nil {
+			return err
+		}
 	}
-	if err := t.within.count(ctx); err != nil {
-		return err
+	if t.within != nil {
+		if err := t.within.count(ctx); err != nil {
+			return err
+		}
 	}
 	drawn, err := draw(ctx, t.X)
 	if err != nil {
 		return err
 	}
-	if err := t.proveAfter(ctx); err != nil {
+	if err := t.X.Conn.ProveAfter(ctx); err != nil {
 		return err
 	}
 	t.X.Drawn.Keys = drawn
@@ -121,30 +114,35 @@ func sendAgain[T any](ctx context.Context, t *Transactional, whole bool, send fu
 	}
 	for {
 		answer, err := once()
-		if err == nil && whole {
+		if err == nil && whole && len(t.X.Follows.Stored) > 0 {
 			err = RaiseStored(ctx, &t.X.Follows)
 		}
 		res, isResult := any(answer).(driver.Result)
-		if err == nil && whole && isResult {
+		isResult = isResult && whole
+		if err == nil && isResult && t.within != nil {
 			err = t.within.check(ctx, res)
 		}
-		err = t.unlessEnded(err)
-		if t.within.again(err) {
-			t.within.sendsAgain = true
-			err = t.Leave(ctx, err)
-			if t.within.sendsAgain = false; t.X.Conn.Tx == session.Unknown {
-				return answer, err
-			}
-			t.within.blame(ctx)
-			if err := t.take(ctx); err != nil {
-				return answer, err
-			}
-			Place(t.X)
-			continue
+		if err != nil {
+			err = t.unlessEnded(err)
 		}
-		err = t.within.told(ctx, err)
-		if err == nil && whole && isResult && t.own != nil {
-			if err = t.commit(ctx, res); !t.X.Conn.DB.IsUndone(err) || t.reads() {
+		if err != nil && t.within != nil {
+			if t.within.again(err) {
+				t.within.sendsAgain = true
+				err = t.Leave(ctx, err)
+				if t.within.sendsAgain = false; t.X.Conn.Tx == session.Unknown {
+					return answer, err
+				}
+				t.within.blame(ctx)
+				if err := t.take(ctx); err != nil {
+					return answer, err
+				}
+				Place(t.X)
+				continue
+			}
+			err = t.within.told(ctx, err)
+		}
+		if err == nil && isResult && t.own != nil {
+			if err = t.commit(ctx, res); err == nil || !t.X.Conn.DB.IsUndone(err) || t.reads() {
 				return answer, err
 			}
 		}

@@ -18,12 +18,14 @@ func Executed(ctx context.Context, x *execution.Execution, res driver.Result, er
 			res = nil
 		}
 	}
-	if err == nil {
+	if err == nil && x.Follows.Any() {
 		if err = RaiseAfter(ctx, &x.Follows); err != nil {
 			res, x.Fate.Gone = nil, err
 		}
 	}
-	noteUnfit(ctx, x, err)
+	if err != nil {
+		noteUnfit(ctx, x, err)
+	}
 	Account{x}.Count(res, err)
 	Record(x, err)
 	NoteSent(x, err)
@@ -36,8 +38,10 @@ func Executed(ctx context.Context, x *execution.Execution, res driver.Result, er
 	}
 	noteNumber(x)
 	answer := AnswerTo(x, res)
-	if err := answer.storedMore(ctx); err != nil {
-		return res, err
+	if x.Plan.Dialect.Grammar.ValueSets {
+		if err := answer.storedMore(ctx); err != nil {
+			return res, err
+		}
 	}
 	return WithSeveral(lastID{answer}.result()), nil
 }

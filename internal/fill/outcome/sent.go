@@ -8,13 +8,10 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// noteAttempt records in a an execution that was sent, with the driver's answer. a may
-// be nil.
+// noteAttempt records in a an execution that was sent, with the driver's answer.
 func noteAttempt(a *execution.Attempt, x *execution.Execution, err error) {
 	e := ending{x, err}
 	switch {
-	case a == nil:
-		return
 	case err != nil && !e.isUndone():
 		a.Other = a.Other || e.outcome() != execution.OutcomeNotStored
 		return
@@ -50,7 +47,9 @@ func KeyedBy(x *execution.Execution) int {
 // repetition of its transaction gets its keys.
 func NoteSent(x *execution.Execution, err error) {
 	c := x.Conn
-	noteAttempt(c.Attempt, x, err)
+	if c.Attempt != nil {
+		noteAttempt(c.Attempt, x, err)
+	}
 	if x.Recording.Recorder == nil || c.Tx != session.Inside || !x.IsRepeatable() || err != nil && !(ending{x, err}).isUndone() {
 		return
 	}

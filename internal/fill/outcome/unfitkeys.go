@@ -37,7 +37,7 @@ func noteUnfit(ctx context.Context, x *execution.Execution, err error) {
 func mayBeUnfit(x *execution.Execution, err error) bool {
 	var network net.Error
 	switch {
-	case err == nil, execution.IsBadConn(err), x.Fate.Gone != nil, x.Fate.Undone:
+	case execution.IsBadConn(err), x.Fate.Gone != nil, x.Fate.Undone:
 		return false
 	case sqlcode.Answered(err):
 		class := sqlcode.ClassOf(x.Plan.Dialect, err)

@@ -35,10 +35,11 @@ func SetRefused(p *plans.Plan, err error) error {
 var errStoredMore = anchor.New("rows", "more rows were stored than the statement has, perhaps with one key: undo it, and look for a rule that inserts into the table")
 
 // storedMore returns an error if a statement with VALUES has stored more rows than it
-// has. It also gives up the integers that are reserved for its keys.
+// has, on an engine whose values may be sets. It also gives up the integers that are
+// reserved for its keys.
 func (a Answer) storedMore(ctx context.Context) error {
 	p, c := a.x.Plan, a.x.Conn
-	if !p.Dialect.Grammar.ValueSets || !p.Alone() || a.in.Rows < 1 || a.in.Upsert.Conflict == plans.ConflictConditional {
+	if !p.Alone() || a.in.Rows < 1 || a.in.Upsert.Conflict == plans.ConflictConditional {
 		return nil
 	}
 	if n, err := a.res.RowsAffected(); err != nil || n <= int64(a.in.Rows) {

@@ -132,7 +132,7 @@ func (a Answer) causeOpen(affected int64) report.Cause {
 // then. res is nil if the statement returns rows.
 func (a Account) Count(res driver.Result, err error) {
 	switch {
-	case execution.IsBadConn(err):
+	case err != nil && execution.IsBadConn(err):
 		return
 	case a.X.Refused != nil:
 		a.X.Conn.DB.Stats.Note(execution.WithTracer(context.Background(), a.X.Trace.To.Say), a.X.Query, *a.X.Refused, err)
@@ -148,7 +148,6 @@ func (a Account) Count(res driver.Result, err error) {
 
 // eachInsert calls f for each INSERT of the execution, with its event.
 func (a Account) eachInsert(f func(e *execution.Event, in *plans.Insert)) {
-	defer relation.NoteInserts(context.Background(), a.X.Conn.DB.Tables)
 	first := execution.Events(a.X.Plan, a.X.Holes, a.X.Drawn.Rows)
 	f(&first, &a.X.Plan.Inserts[0])
 	for i := range first.Rest {
@@ -163,15 +162,18 @@ func (a Account) CountAs(on func(*plans.Insert) Verdict) {
 		t := e.Owner.TallyIn(&a.X.Conn.DB.Tally)
 		if e.Action != plans.Fill {
 			t.Kept.Add(1)
+			relation.NoteInserts(context.Background(), a.X.Conn.DB.Tables)
 			if a.X.Trace.To != nil {
 				a.Tell(e, in, on(in))
 			}
 			return
 		}
-		t.Keys.Add(uint64(e.Keys))
+		relation.AddKeys(a.X.Conn.DB.Tables, t, uint64(e.Keys))
 		v := on(in)
 		v.AddTo(&t.Ended, 1)
-		a.Tell(e, in, v)
+		if a.X.Trace.To != nil {
+			a.Tell(e, in, v)
+		}
 	})
 }
 
@@ -181,9 +183,10 @@ func (a Account) CountBegun() {
 		t := e.Owner.TallyIn(&a.X.Conn.DB.Tally)
 		if e.Action != plans.Fill {
 			t.Kept.Add(1)
+			relation.NoteInserts(context.Background(), a.X.Conn.DB.Tables)
 			return
 		}
-		t.Keys.Add(uint64(e.Keys))
+		relation.AddKeys(a.X.Conn.DB.Tables, t, uint64(e.Keys))
 		t.Begun.Add(1)
 	})
 }
@@ -214,6 +217,7 @@ func (a Account) CountNoKey(err error) {
 	a.eachInsert(func(e *execution.Event, in *plans.Insert) {
 		if e.Action == plans.Fill {
 			e.Owner.TallyIn(&a.X.Conn.DB.Tally).AddNoKey(cause)
+			relation.NoteInserts(context.Background(), a.X.Conn.DB.Tables)
 			a.traceFailure(e, in, cause)
 		}
 	})

@@ -25,13 +25,12 @@ type Doubted struct {
 // errInUse is returned if a number is not above the greatest key in the table.
 var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than the next one: raise next_value above them, or let it advance", keysource.ErrStoreBehind)
 
-// Reserve returns the first of n consecutive integers of a counter. o and g belong to
-// the same connection, or are both nil.
-func (o *ConnCounters) Reserve(ctx context.Context, g *relation.Session, c *Counter, n int64) (int64, error) {
-	if o != nil && len(o.Doubts) > 0 {
-		if d, ok := o.Doubts[c]; ok {
-			return o.reserveAbove(ctx, g, c, n, d)
-		}
+// ReserveDoubted returns the first of n consecutive integers of a counter. They are above
+// the keys of the column that the transaction sees, if the counter is in Doubts. o and g
+// belong to the same connection.
+func (o *ConnCounters) ReserveDoubted(ctx context.Context, g *relation.Session, c *Counter, n int64) (int64, error) {
+	if d, ok := o.Doubts[c]; ok {
+		return o.reserveAbove(ctx, g, c, n, d)
 	}
 	return c.Numbers.Reserve(ctx, g, n)
 }

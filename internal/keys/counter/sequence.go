@@ -90,7 +90,7 @@ func (dr Making) countThrough(ctx context.Context, src policy.Source, row sequen
 			return nil, err
 		}
 		o.Reserver, o.MaxKey = rows, rows.MaxKey
-		if full = numbering.FullServerOf(src, rows); full != nil {
+		if full = numbering.FullServerOf(dr.Tables.AnyEngine().Dialect, src, rows); full != nil {
 			o.Reserver = numbering.Sparing{Reserver: rows, Full: full}
 		}
 		ends = statestore.EndingOf(rows)

@@ -13,16 +13,13 @@ type draws struct {
 	next  atomic.Int64 // the last number that was drawn plus one; 0 before the first
 }
 
-// draw calls f, which draws n numbers and returns the first of them, and measures how
-// long that takes.
-func (d *draws) draw(n int64, f func() (int64, error)) (int64, error) {
-	began := time.Now()
-	first, err := f()
+// note records a draw of n numbers that began at a time: the first of them, or the error
+// that the draw has failed with.
+func (d *draws) note(began time.Time, n, first int64, err error) {
 	if err != nil {
 		d.meter.Failed(time.Now(), err)
-		return first, err
+		return
 	}
 	d.meter.Fetched(time.Now(), time.Since(began), n, 0)
 	d.next.Store(first + n)
-	return first, nil
 }

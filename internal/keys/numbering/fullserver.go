@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/statestore"
 	"github.com/keyfill/keyfill/internal/keys/table"
@@ -25,8 +26,12 @@ type FullServer struct {
 }
 
 // FullServerOf returns the FullServer of a row. It returns nil for a row in another
-// store.
-func FullServerOf(src policy.Source, rows statestore.NumberState) *FullServer {
+// store, and for an engine on which the application could notice a reservation on the
+// connection of its INSERT: see [session.IsAsOpened].
+func FullServerOf(d *dialect.Dialect, src policy.Source, rows statestore.NumberState) *FullServer {
+	if !d.LeavesNoTrace {
+		return nil
+	}
 	if watched, ok := rows.(statestore.WatchedNumbers); ok {
 		rows = watched.NumberState
 	}

@@ -93,21 +93,25 @@ func (r *JoinedRow) Reserve(ctx context.Context, g *relation.Session, n int64) (
 	g.NoteJoinedDraw()
 	known := r.proven.Of("")
 	rows = rows.Above(known.Next)
-	var left relation.ProvenRow
-	first, err := r.draws.draw(n, func() (int64, error) {
-		got, err := rows.Reserve(ctx, n, 0)
-		if err == nil && got.First < 1 {
-			err = keysource.ErrStoreState
-		}
-		if err == nil && got.First < known.Next {
-			got, err = r.back(ctx, g, rows, n, known, got)
-		}
-		left = relation.ProvenRow{Next: got.First + n, Incarnation: got.Server}
-		return got.First, err
-	})
-	if err == nil {
-		g.Drawn.Note(g, &r.proven, "", left)
+	began := time.Now()
+	got, err := rows.ReserveRow(ctx, n, 0)
+	if err == nil && got.First < 1 {
+		err = keysource.ErrStoreState
 	}
+	if err == nil && got.First < known.Next {
+		got, err = r.back(ctx, g, rows, n, known, got)
+	}
+	r.draws.note(began, n, got.First, err)
+	if err != nil {
+		return got.First, r.failed(ctx, g, err)
+	}
+	g.Drawn.Note(g, &r.proven, "", relation.ProvenRow{Next: got.First + n, Incarnation: got.Server})
+	return got.First, nil
+}
+
+// failed returns the error of a draw that has failed with err. It forgets what was known of
+// rights, tables and the row if err shows that it has changed.
+func (r *JoinedRow) failed(ctx context.Context, g *relation.Session, err error) error {
 	relation.DoubtRights(g, err)
 	err = relation.NoteGone(g, err, r.Ensures)
 	if errors.Is(err, store.ErrNoRow) {
@@ -116,7 +120,7 @@ func (r *JoinedRow) Reserve(ctx context.Context, g *relation.Session, n int64) (
 			err = errSnapshot
 		}
 	}
-	return first, err
+	return err
 }
 
 // back decides what to do with n numbers that were drawn although they are below what

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/keys/relation"
@@ -141,14 +142,14 @@ func (s *Scoped) reserveFor(ctx context.Context, g *relation.Session, t *table.T
 	}
 	g.NoteJoinedDraw()
 	rows := scope.New(st, &s.Scope)
+	began := time.Now()
 	if !s.doubts.has(p.row) {
-		return s.Joined.draws.draw(n, func() (int64, error) { return s.reserveProven(ctx, g, rows, p) })
-	}
-	behind := false
-	first, err = s.Joined.draws.draw(n, func() (first int64, err error) {
-		first, behind, err = rows.ReserveAbove(ctx, p.values, n, s.Remedy)
+		first, err = s.reserveProven(ctx, g, rows, p)
+		s.Joined.draws.note(began, n, first, err)
 		return first, err
-	})
+	}
+	first, behind, err := rows.ReserveAbove(ctx, p.values, n, s.Remedy)
+	s.Joined.draws.note(began, n, first, err)
 	switch {
 	case behind:
 		// The numbers are compared again next time: a rollback may undo what has raised the

@@ -45,10 +45,13 @@ func reserveApart(ctx context.Context, g *relation.Session, s *keysource.Sequenc
 	return first, err
 }
 
-// reserveApart reserves n integers on a connection of keyfill's own, or on the
-// connection of g if the server accepts no more connections.
-func (s *BlockSequence) reserveApart(ctx context.Context, g *relation.Session, n int64) (int64, error) {
-	if s.Full != nil && g != nil && n > 0 {
+// Reserve implements [Numbers]. It reserves on a connection of keyfill's own, or on the
+// connection of g if the row lives there, or if the server accepts no more connections.
+func (s *BlockSequence) Reserve(ctx context.Context, g *relation.Session, n int64) (int64, error) {
+	switch {
+	case s.Row != nil:
+		return s.reserveOn(ctx, g, n)
+	case s.Full != nil && g != nil && n > 0:
 		if first, ok := s.Source.Take(n); ok {
 			return first, nil
 		}
@@ -61,11 +64,8 @@ func (s *BlockSequence) reserveApart(ctx context.Context, g *relation.Session, n
 	return reserveApart(ctx, g, s.Source, s.Columns, n)
 }
 
-// Reserve implements [Numbers].
-func (s *BlockSequence) Reserve(ctx context.Context, g *relation.Session, n int64) (int64, error) {
-	if s.Row == nil {
-		return s.reserveApart(ctx, g, n)
-	}
+// reserveOn reserves n integers on the connection of g.
+func (s *BlockSequence) reserveOn(ctx context.Context, g *relation.Session, n int64) (int64, error) {
 	g.EnsureStates(ctx)
 	first, err := s.Source.ReserveOn(ctx, n, s.Row.at(g))
 	if err == ErrInside || err != nil && g.EnsureStatesAgain(ctx) {

@@ -42,7 +42,9 @@ func (s Site) Env() keysource.Env {
 	db, table, column, source := s.Tables, s.Table.Table, s.Key.Name, s.Source()
 	waited := db.Paced.Waits.Of(source)
 	env.Waited = func(ctx context.Context, d time.Duration) {
-		report.WaitsOf(ctx).Add(d)
+		if w := report.WaitsOf(ctx); w != nil {
+			w.Add(d)
+		}
 		if d < report.LongWait {
 			return
 		}

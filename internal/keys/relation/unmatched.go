@@ -11,6 +11,14 @@ import (
 // statement checks again whether enough INSERTs have come for [NoteInserts].
 const NoteEvery = 64
 
+// AddKeys adds n keys of an INSERT to the counts of its table. Each [NoteEvery] keys it
+// calls [NoteInserts].
+func AddKeys(db *Tables, t *report.TableTally, n uint64) {
+	if t.Keys.Add(n)%NoteEvery < n {
+		NoteInserts(context.Background(), db)
+	}
+}
+
 // enoughInserts is the number of INSERTs after which a policy entry that none of them
 // has matched probably has a typo.
 const enoughInserts = 1000

@@ -179,7 +179,9 @@ type WatchedNumbers struct {
 // Reserve implements [keysource.Reserver].
 func (n WatchedNumbers) Reserve(ctx context.Context, count, seen int64) (keysource.Reservation, error) {
 	got, err := n.NumberState.Reserve(ctx, count, seen)
-	n.Watch.Note(ctx, err)
+	if err != nil || n.Watch.failing.Load() {
+		n.Watch.Note(ctx, err)
+	}
 	return got, err
 }
 

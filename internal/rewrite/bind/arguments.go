@@ -52,9 +52,23 @@ func FindHoles(pl *plans.Plan, args []driver.NamedValue) (Holes, error) {
 	if err := check(pl, args); err != nil {
 		return Holes{}, err
 	}
-	if !pl.AtExecution {
-		return orScopeless(pl, args, Holes{Counts: pl.Changes.KeyCounts})
+	h := Holes{Counts: pl.Changes.KeyCounts}
+	if pl.AtExecution {
+		var err error
+		if h, err = holesOf(pl, args); err != nil {
+			return Holes{}, err
+		}
 	}
+	if pl.Scoped {
+		if err := checkScopes(pl, args, h); err != nil {
+			return Holes{}, err
+		}
+	}
+	return h, nil
+}
+
+// holesOf returns the holes of a plan whose arguments decide which places take a key.
+func holesOf(pl *plans.Plan, args []driver.NamedValue) (Holes, error) {
 	h := Holes{Counts: make([]int, len(pl.Draws)), Fill: make([]bool, len(pl.Changes.Slots))}
 	given := Given{List: args}
 	for i := range pl.Changes.Slots {
@@ -70,17 +84,6 @@ func FindHoles(pl *plans.Plan, args []driver.NamedValue) (Holes, error) {
 		}
 		h.Fill[i] = true
 		h.Counts[s.Draw]++
-	}
-	return orScopeless(pl, args, h)
-}
-
-// orScopeless returns h, or the error of checkScopes.
-func orScopeless(pl *plans.Plan, args []driver.NamedValue, h Holes) (Holes, error) {
-	if !pl.Scoped {
-		return h, nil
-	}
-	if err := checkScopes(pl, args, h); err != nil {
-		return Holes{}, err
 	}
 	return h, nil
 }
@@ -222,7 +225,8 @@ func bind(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Val
 	out := make([]driver.NamedValue, len(own)+pl.Changes.Added)
 	at := 0 // how many of the caller's arguments are copied
 	for n := range pl.Changes.Added {
-		if before := before(pl, n); before > at {
+		if pl.Changes.ArgsBefore != nil && pl.Changes.ArgsBefore[n] > at {
+			before := pl.Changes.ArgsBefore[n]
 			copy(out[at+n:], own[at:before])
 			at = before
 		}
@@ -309,4 +313,44 @@ func without(pl *plans.Plan, args []driver.NamedValue, at func(index int) int) [
 func droppedBefore(pl *plans.Plan, index int) int {
 	n, _ := slices.BinarySearch(pl.Changes.DroppedArgs, index)
 	return n
+}
+
+// FinalIndex returns the index that one of the caller's arguments has in the result of
+// [Arguments].
+func FinalIndex(pl *plans.Plan, index int, session bool) int {
+	at := placed(pl, index, session)
+	if pl.Changes.DroppedArgs == nil {
+		return at
+	}
+	return max(0, at-droppedBefore(pl, index))
+}
+
+// placed is [FinalIndex], except that it counts as if all of the caller's arguments were
+// sent.
+func placed(pl *plans.Plan, index int, session bool) int {
+	switch {
+	case session && pl.Listed != nil:
+		return finalListed(pl, index)
+	case pl.Changes.Spelling.Style&reader.StylePosition == 0:
+		return index
+	}
+	// A binary search, since database/sql asks for every argument of a batch.
+	n, _ := slices.BinarySearch(pl.Changes.ArgsBefore, index+1)
+	more := 0
+	for session && more < len(pl.LastKeys) && pl.LastKeys[more].Placeholder < n {
+		more++
+	}
+	return index + n + 2*more
+}
+
+// Added returns how many more placeholders the text with keys has than the query. session
+// is as for [Text].
+func Added(pl *plans.Plan, session bool) int {
+	switch {
+	case !session || !pl.Session():
+		return pl.Changes.Added - len(pl.Changes.DroppedArgs)
+	case pl.Listed != nil:
+		return addedListed(pl)
+	}
+	return pl.Changes.Added + 2*len(pl.LastKeys) - len(pl.Changes.DroppedArgs)
 }

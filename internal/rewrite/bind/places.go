@@ -1,47 +1,9 @@
 package bind
 
 import (
-	"slices"
-
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/rewrite/reader"
 )
-
-// FinalIndex returns the index that one of the caller's arguments has in the result of
-// [Arguments].
-func FinalIndex(pl *plans.Plan, index int, session bool) int {
-	return max(0, placed(pl, index, session)-droppedBefore(pl, index))
-}
-
-// placed is [FinalIndex], except that it counts as if all of the caller's arguments were
-// sent.
-func placed(pl *plans.Plan, index int, session bool) int {
-	switch {
-	case session && pl.Listed != nil:
-		return finalListed(pl, index)
-	case pl.Changes.Spelling.Style&reader.StylePosition == 0:
-		return index
-	}
-	// A binary search, since database/sql asks for every argument of a batch.
-	n, _ := slices.BinarySearch(pl.Changes.ArgsBefore, index+1)
-	more := 0
-	for session && more < len(pl.LastKeys) && pl.LastKeys[more].Placeholder < n {
-		more++
-	}
-	return index + n + 2*more
-}
-
-// Added returns how many more placeholders the text with keys has than the query. session
-// is as for [Text].
-func Added(pl *plans.Plan, session bool) int {
-	switch {
-	case !session || !pl.Session():
-		return pl.Changes.Added - len(pl.Changes.DroppedArgs)
-	case pl.Listed != nil:
-		return addedListed(pl)
-	}
-	return pl.Changes.Added + 2*len(pl.LastKeys) - len(pl.Changes.DroppedArgs)
-}
 
 // Place says as which argument a key is sent: Arg is the ordinal of the argument, from 1.
 type Place struct {

@@ -61,7 +61,7 @@ var MySQL = newVocabulary(Vocabulary{
 		MarkBracket: bracketList + notCallList,
 		// If a space precedes the bracket, some names of the engine's functions mean stored
 		// functions instead: MySQL 8.4, section 11.2.5.
-		MarkTouching: builtinList,
+		MarkTouching: builtinList + " last_insert_id",
 		MarkName:     "into",
 		MarkMakes:    "create execute declare refresh",
 		MarkNames:    "create alter drop",

@@ -223,54 +223,48 @@ type Values struct {
 	Binding, Row, Old, Version, Schema, Incarnation, Server    any
 }
 
-// of returns the value that parameter p binds.
-func (v *Values) of(p param) any {
-	switch p {
-	case pName:
-		return v.Name
-	case pCount:
-		return v.Count
-	case pFloor:
-		return v.Floor
-	case pLimit:
-		return v.Limit
-	case pNext:
-		return v.Next
-	case pTable:
-		return v.Table
-	case pColumn:
-		return v.Column
-	case pParameters:
-		return v.Parameters
-	case pWorker:
-		return v.Worker
-	case pUntil:
-		return v.Until
-	case pOwner:
-		return v.Owner
-	case pBinding:
-		return v.Binding
-	case pRow:
-		return v.Row
-	case pOld:
-		return v.Old
-	case pVersion:
-		return v.Version
-	case pSchema:
-		return v.Schema
-	case pIncarnation:
-		return v.Incarnation
-	case pServer:
-		return v.Server
-	}
-	return nil
-}
-
 // Bind returns the arguments of the statement, in the order of its placeholders.
 func (st Statement) Bind(v Values) []any {
 	args := make([]any, len(st.args), len(st.args)+4)
 	for i, p := range st.args {
-		args[i] = v.of(p)
+		switch p {
+		case pName:
+			args[i] = v.Name
+		case pCount:
+			args[i] = v.Count
+		case pFloor:
+			args[i] = v.Floor
+		case pLimit:
+			args[i] = v.Limit
+		case pNext:
+			args[i] = v.Next
+		case pTable:
+			args[i] = v.Table
+		case pColumn:
+			args[i] = v.Column
+		case pParameters:
+			args[i] = v.Parameters
+		case pWorker:
+			args[i] = v.Worker
+		case pUntil:
+			args[i] = v.Until
+		case pOwner:
+			args[i] = v.Owner
+		case pBinding:
+			args[i] = v.Binding
+		case pRow:
+			args[i] = v.Row
+		case pOld:
+			args[i] = v.Old
+		case pVersion:
+			args[i] = v.Version
+		case pSchema:
+			args[i] = v.Schema
+		case pIncarnation:
+			args[i] = v.Incarnation
+		case pServer:
+			args[i] = v.Server
+		}
 	}
 	return args
 }

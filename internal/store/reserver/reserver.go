@@ -142,8 +142,27 @@ func (r *Reserver) ReserveRow(ctx context.Context, n, seen int64) (keysource.Res
 	}
 	again := true // open a row that is gone at most once
 	for asked := n; ; {
-		got, err := r.ask(ctx, n, seen)
-		if err != nil && r.store.Pooled && again && r.lost(ctx, err) {
+		var got keysource.Reservation
+		var err error
+		row := r.row()
+		switch {
+		case n < 1:
+			err = keysource.ErrCount
+		case r.sequence.Bounds.Skip.Last > 0:
+			got, err = row.TakeOutside(ctx, n, seen)
+		default:
+			got, err = row.Take(ctx, n, seen)
+		}
+		if err == nil && r.allOrNone && row.IsBeyond(got, n) {
+			err = row.Exhausted(got.First)
+		}
+		if err == nil {
+			if n < asked {
+				got.N = n
+			}
+			return got, nil
+		}
+		if r.store.Pooled && again && r.lost(ctx, err) {
 			again = false
 			if err := r.openAs(ctx, r.resume(n, seen)); err != nil {
 				return keysource.Reservation{}, err
@@ -152,14 +171,11 @@ func (r *Reserver) ReserveRow(ctx context.Context, n, seen int64) (keysource.Res
 		}
 		var e *store.Error
 		if !errors.As(err, &e) {
-			if err == nil && n < asked {
-				got.N = n
-			}
 			return got, r.toldApart(ctx, err)
 		}
 		switch left := e.Limit - e.Next + 1; {
 		case e.Err == store.ErrBack && e.Next < 1:
-			return keysource.Reservation{}, r.row().BelowOne(e.Next)
+			return keysource.Reservation{}, row.BelowOne(e.Next)
 		case e.Err == store.ErrBack:
 			return keysource.Reservation{First: e.Next, Server: e.Server}, nil
 		case e.Err == keysource.ErrExhausted && 0 < left && left < n && !r.allOrNone:
@@ -241,17 +257,6 @@ func (r *Reserver) resume(n, seen int64) sequence.Sequence {
 // row returns the row of the sequence, with the statements that were found when it was
 // opened.
 func (r *Reserver) row() *sequence.Row { return sequence.NewRow(r.store, &r.sequence, r.form.Load()) }
-
-// ask reserves integers from the row, and does not open it.
-func (r *Reserver) ask(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
-	switch {
-	case n < 1:
-		return keysource.Reservation{}, keysource.ErrCount
-	case r.allOrNone:
-		return r.row().TakeAll(ctx, n, seen)
-	}
-	return r.row().TakeOutside(ctx, n, seen)
-}
 
 // Bind binds a shared sequence to one more column, as opening the sequence binds each
 // of its Columns. It returns [store.ErrTaken] if another stored counter serves the

@@ -13,33 +13,47 @@ import (
 // SELECT on: for a next value that no UPDATE can compute.
 func (s replacement) takeLocked(ctx context.Context, n, seen int64) (got keysource.Reservation, err error) {
 	r := s.row.store
-	read, err := s.lockedText(ctx)
+	read, err := r.Server.PutInto(ctx, s.row.Form.Locked.Text)
 	if err != nil {
 		return got, r.Failed(s.row.q.Name, err)
 	}
-	err = r.Conn.Transact(ctx, func(c store.Conn) error {
-		if lock := s.row.Form.Lock; lock != "" {
-			if _, err := c.Exec(ctx, lock, nil); err != nil {
-				return err
-			}
-		}
-		stored, err := s.readLocked(ctx, c, read)
-		if err != nil {
+	if r.Inside {
+		got, err = s.takeOn(ctx, r.Conn, read, n, seen)
+	} else {
+		err = r.Conn.Transact(ctx, func(c store.Conn) error {
+			got, err = s.takeOn(ctx, c, read, n, seen)
 			return err
-		}
-		if err := s.row.unfit(ctx, stored, n, max(seen, 1)); err != nil {
-			return err
-		}
-		if err := s.replace(ctx, c, stored, stored.Next+n); err != nil {
-			return err
-		}
-		got = keysource.Reservation{First: stored.Next, Server: stored.Server}
-		return nil
-	})
+		})
+	}
 	if err != nil {
 		return keysource.Reservation{}, s.row.unlessOurs(err)
 	}
 	return got, nil
+}
+
+// takeOn reserves n integers on a connection whose transaction is open. The query read
+// reads the row and locks it.
+func (s replacement) takeOn(ctx context.Context, c store.Conn, read string, n, seen int64) (got keysource.Reservation, err error) {
+	if lock := s.row.Form.Lock; lock != "" {
+		if _, err := c.Exec(ctx, lock, nil); err != nil {
+			return got, err
+		}
+	}
+	answer, err := c.Query(ctx, read, s.row.Form.Locked.Bind(s.row.q.rowValues()))
+	if err != nil {
+		return got, s.row.manyRows(err)
+	}
+	stored, err := s.row.parse(answer)
+	if err != nil {
+		return got, err
+	}
+	if err := s.row.unfit(ctx, stored, n, max(seen, 1)); err != nil {
+		return got, err
+	}
+	if err := s.replace(ctx, c, stored, stored.Next+n); err != nil {
+		return got, err
+	}
+	return keysource.Reservation{First: stored.Next, Server: stored.Server}, nil
 }
 
 // TakeInTransaction reserves n integers from a row of keyfill_sequences in the
@@ -48,11 +62,15 @@ func (s replacement) takeLocked(ctx context.Context, n, seen int64) (got keysour
 // left.
 func TakeInTransaction(ctx context.Context, s *store.Store, q *Sequence, n int64) (got keysource.Reservation, err error) {
 	swap := replacement{NewRow(s, q, s.Engine.OwnForm())}
-	read, err := swap.lockedText(ctx)
+	read, err := s.Server.PutInto(ctx, swap.row.Form.Locked.Text)
 	if err != nil {
 		return got, err
 	}
-	stored, err := swap.readLocked(ctx, s.Conn, read)
+	answer, err := s.Conn.Query(ctx, read, swap.row.Form.Locked.Bind(q.rowValues()))
+	if err != nil {
+		return got, swap.row.manyRows(err)
+	}
+	stored, err := swap.row.parse(answer)
 	if err != nil || stored == nil || stored.Next > q.Greatest()-n+1 {
 		return got, err
 	}
@@ -60,20 +78,6 @@ func TakeInTransaction(ctx context.Context, s *store.Store, q *Sequence, n int64
 		return got, err
 	}
 	return keysource.Reservation{First: stored.Next, Server: stored.Server}, nil
-}
-
-// lockedText returns the query that reads the row and locks it.
-func (s replacement) lockedText(ctx context.Context) (string, error) {
-	return s.row.store.Server.PutInto(ctx, s.row.Form.Locked.Text)
-}
-
-// readLocked reads the row by the query that lockedText returns.
-func (s replacement) readLocked(ctx context.Context, c store.Conn, query string) (*staterow.Row, error) {
-	answer, err := c.Query(ctx, query, s.row.Form.Locked.Bind(s.row.q.rowValues()))
-	if err != nil {
-		return nil, s.row.manyRows(err)
-	}
-	return s.row.parse(answer)
 }
 
 // replace sets the next value of a locked row, if the row is still as it was read. The
@@ -84,19 +88,30 @@ func (s replacement) replace(ctx context.Context, c store.Conn, stored *staterow
 		return err
 	}
 	proof, swap := s.row.store.Proof, s.row.Form.Swap
-	text := proof.AddTo(swap.Text)
-	return proof.Provenly(ctx, func() (bool, error) {
+	text := swap.Text
+	if proof != nil {
+		text = proof.AddTo(text)
+	}
+	for try := 1; ; try++ {
+		if proof != nil {
+			if err := proof.Prepare(ctx); err != nil {
+				return err
+			}
+		}
 		changed, err := c.Exec(ctx, text, swap.Bind(v))
 		switch {
 		case err != nil:
-			return false, err
+			return err
+		case changed == 1:
+			return nil
 		case changed > 1:
-			return false, s.row.manyRows(store.ErrRows)
-		case changed == 0 && proof == nil:
-			return false, errUnlocked
+			return s.row.manyRows(store.ErrRows)
+		case proof == nil:
+			return errUnlocked
+		case !proof.MarksAgain(try):
+			return store.ErrEnded
 		}
-		return changed == 1, nil
-	})
+	}
 }
 
 // errUnlocked is returned if another transaction has changed the row although it was

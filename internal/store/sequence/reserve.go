@@ -47,16 +47,20 @@ func Reserve(ctx context.Context, s *store.Store, q Sequence, n, seen int64) (ke
 // TakeAll reserves n consecutive integers as [Reserve] does.
 func (s *Row) TakeAll(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	got, err := s.TakeOutside(ctx, n, seen)
-	if err == nil && got.First > s.Limit()-n+1 {
+	if err == nil && s.IsBeyond(got, n) {
 		return keysource.Reservation{}, s.Exhausted(got.First)
 	}
 	return got, err
 }
 
-// take reserves n integers from the row, in the way that the engine and the sequence
+// IsBeyond reports whether some of n integers that were reserved are beyond the limit, as
+// they may be if a procedure has reserved them.
+func (s *Row) IsBeyond(got keysource.Reservation, n int64) bool { return got.First > s.Limit()-n+1 }
+
+// Take reserves n integers from the row, in the way that the engine and the sequence
 // need. Unlike [Row.TakeAll] it may return integers of the range that the sequence
 // skips, or integers beyond the limit that a procedure has reserved.
-func (s *Row) take(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+func (s *Row) Take(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	switch r := s.store; {
 	case s.q.Procedure != "":
 		return procedureCall{s}.take(ctx, n)
@@ -133,6 +137,6 @@ func (s *Row) advanceCoded(ctx context.Context, next int64) error {
 	if err != nil || row == nil || row.Next >= next {
 		return err
 	}
-	_, err = s.take(ctx, next-row.Next, 0)
+	_, err = s.Take(ctx, next-row.Next, 0)
 	return err
 }

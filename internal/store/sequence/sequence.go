@@ -146,10 +146,6 @@ func (q Sequence) Above(least int64) Sequence {
 	return q
 }
 
-// incarnation returns the random text that identifies the row; it is empty if it is not
-// known, or the row has none.
-func (q *Sequence) incarnation() string { return lastRead(q).incarnation }
-
 // lastRead returns the row of a sequence as it was last read.
 func lastRead(q *Sequence) (known knownRow) {
 	if q.known != nil {
@@ -221,7 +217,7 @@ func (q *Sequence) Ceiling() int64 {
 
 // End returns the first integer that the row leaves to another state (a stored
 // counter), as far as it is known; 0 if it leaves none.
-func (q *Sequence) End() int64 { return staterow.EndOf(q.incarnation()) }
+func (q *Sequence) End() int64 { return staterow.EndOf(lastRead(q).incarnation) }
 
 // KeysEnd returns the lowest integer from which on keys do not belong to the sequence;
 // 0 if there is none.

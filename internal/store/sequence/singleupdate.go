@@ -34,8 +34,10 @@ func (s singleUpdate) take(ctx context.Context, n, seen int64) (keysource.Reserv
 		}
 	}
 	for range reserveTries {
-		if err := r.Proof.Prepare(ctx); err != nil {
-			return keysource.Reservation{}, err
+		if r.Proof != nil {
+			if err := r.Proof.Prepare(ctx); err != nil {
+				return keysource.Reservation{}, err
+			}
 		}
 		if q.HoldsBlocks() {
 			limit = q.Greatest() // the row may have got another block (range of integers)

@@ -12,7 +12,7 @@ import (
 // above the range.
 func (s *Row) TakeOutside(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	for range reserveTries {
-		got, err := s.take(ctx, n, seen)
+		got, err := s.Take(ctx, n, seen)
 		if err != nil || got.First < seen || !s.q.Bounds.Skip.Meets(got.First, n) {
 			return got, err
 		}
