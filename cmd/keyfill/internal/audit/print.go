@@ -120,6 +120,7 @@ func (p *table) Print(f Finding) error {
 		}
 		parent = string(written)
 	}
+	defer p.Flush() // the audit may fail before its end
 	return p.Write([]string{f.Severity, f.Rule, f.Column, parent, strconv.FormatInt(f.From, 10), strconv.FormatInt(f.To, 10), strconv.FormatInt(f.Rows, 10), f.Message})
 }
 
