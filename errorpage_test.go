@@ -205,7 +205,7 @@ func lastName(e ast.Expr) string {
 // in their anchors.
 func leavesAlone(folder string) bool {
 	switch folder {
-	case "keysource", "dialect", "keyfillgorm", "keyfillotel", "keyfillpgx", "keyfilltest":
+	case "keysource", "internal/counting", "internal/mapping", "dialect", "keyfillgorm", "keyfillotel", "keyfillpgx", "keyfilltest":
 		return true
 	}
 	return false

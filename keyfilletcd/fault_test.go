@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/storetest"
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/keyfilletcd"
@@ -35,7 +36,7 @@ func TestRestored(t *testing.T) {
 	if back.First != 11 || back.Server == before.Server {
 		t.Errorf("a restored cluster answers with %+v, and with %+v before: neither where it stands nor another server", back, before)
 	}
-	src, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: saw}, keysource.Env{StoreWait: time.Hour})
+	src, err := counting.NewSequence(counting.SequenceOptions{Reserver: saw}, keysource.Env{StoreWait: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +50,9 @@ func TestRestored(t *testing.T) {
 // state, as its options say.
 func TestRestoredUnderSource(t *testing.T) {
 	members := testdb.StartEtcd(t, 1)
-	sources := map[keysource.Remedy]*keysource.Sequence{}
+	sources := map[keysource.Remedy]*counting.Sequence{}
 	for _, remedy := range []keysource.Remedy{keysource.RemedyError, keysource.RemedyAdvance} {
-		src, err := keysource.NewSequence(keysource.SequenceOptions{
+		src, err := counting.NewSequence(counting.SequenceOptions{
 			Reserver: opened(t, members).Reserver(state("orders " + string(remedy))), Block: 1, OnStoreRollback: remedy,
 		}, keysource.Env{StoreWait: time.Minute})
 		if err != nil {
@@ -78,7 +79,7 @@ func TestRestoredUnderSource(t *testing.T) {
 	draw(t, sources[keysource.RemedyAdvance], 7)
 }
 
-func draw(t *testing.T, src *keysource.Sequence, want int64) {
+func draw(t *testing.T, src *counting.Sequence, want int64) {
 	t.Helper()
 	if got, err := src.Reserve(t.Context(), 1); err != nil || got != want {
 		t.Fatalf("the key %d, %v, want %d", got, err, want)

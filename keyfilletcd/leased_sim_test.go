@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/keyfilletcd"
 	"github.com/keyfill/keyfill/keysource"
@@ -27,7 +28,7 @@ var leasedEpoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // simLeased is a Leased on etcd in a process of the simulation.
 type simLeased struct {
-	*keysource.Leased
+	*counting.Leased
 	p *sim.Process
 }
 
@@ -115,14 +116,14 @@ func (m mutant) openLeased(p *sim.Process) (sim.Source, error) {
 	numbers, flakes := state("numbers"), state("flakes")
 	numbers.Max = leasedNumbers
 	rows := store.Series(numbers, keysource.SeriesOwner{Size: 1, Lease: lease, Owner: name})
-	s, err := keysource.NewLeased(keysource.LeasedOptions{
+	s, err := counting.NewLeased(counting.LeasedOptions{
 		Store: simSeries{rows}, Lease: lease,
-		Open: func(worker int) (*keysource.Snowflake, error) {
+		Open: func(worker int) (*counting.Snowflake, error) {
 			var mark keysource.Marker = simMarker{store.Marker(flakes, int64(worker), name)}
 			if m.marker != nil {
 				mark = m.marker(mark)
 			}
-			return keysource.NewSnowflake(keysource.SnowflakeOptions{Bits: leasedBits, Worker: &worker, Marker: mark}, keysource.Env{Now: p.Now})
+			return counting.NewSnowflake(nil, keysource.SnowflakeOptions{Bits: leasedBits, Worker: &worker, Marker: mark}, keysource.Env{Now: p.Now})
 		},
 	}, keysource.Env{Now: p.Now})
 	return simLeased{s, p}, err

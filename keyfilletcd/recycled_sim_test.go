@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/keyfilletcd"
 	"github.com/keyfill/keyfill/keysource"
@@ -78,7 +79,7 @@ func (s simSeries) Advance(ctx context.Context, to int64) error {
 func owner(process, life int) string { return fmt.Sprintf("%d.%d", process, life) }
 
 // simRecycled is a Recycled on etcd in a process of the simulation.
-type simRecycled struct{ *keysource.Recycled }
+type simRecycled struct{ *counting.Recycled }
 
 func (s simRecycled) Next(ctx context.Context, n int) ([]int64, error) {
 	return run(s.Reserve(ctx, int64(n)))(n)
@@ -114,7 +115,7 @@ func recycledTrial(m mutant) *sim.Trial {
 			c := newEtcdConfig(p.World)
 			store, _ := m.open(p)
 			rows := store.Series(simState(p.World), keysource.SeriesOwner{Size: c.size, Lease: c.lease, Owner: owner(p.Number, p.Life)})
-			s, err := keysource.NewRecycled(keysource.RecycledOptions{
+			s, err := counting.NewRecycled(counting.RecycledOptions{
 				Store: simSeries{rows}, Size: c.size, Lease: c.lease, Block: c.block, MinBlock: c.least, MaxBlock: min(c.most, c.size),
 				OnStoreRollback: c.remedy, OnBehind: keysource.RemedyAdvance,
 			}, keysource.Env{Now: p.Now})

@@ -14,6 +14,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/keyfilletcd"
 	"github.com/keyfill/keyfill/keysource"
@@ -151,7 +152,7 @@ func simState(w *sim.World) keysource.State {
 }
 
 // simSequence is a Sequence on etcd in a process of the simulation.
-type simSequence struct{ *keysource.Sequence }
+type simSequence struct{ *counting.Sequence }
 
 func (s simSequence) Next(ctx context.Context, n int) ([]int64, error) {
 	return run(s.Reserve(ctx, int64(n)))(n)
@@ -222,7 +223,7 @@ func sequenceTrial(m mutant) *sim.Trial {
 		Open: func(p *sim.Process) (sim.Source, error) {
 			c := newEtcdConfig(p.World)
 			store, client := m.open(p)
-			s, err := keysource.NewSequence(keysource.SequenceOptions{
+			s, err := counting.NewSequence(counting.SequenceOptions{
 				Reserver: &simReserver{Reserver: store.Reserver(simState(p.World)), p: p, client: client},
 				Block:    c.block, MinBlock: c.least, MaxBlock: c.most,
 				OnStoreRollback: c.remedy, OnBehind: c.remedy,

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/storetest"
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/keyfillredis"
@@ -91,10 +92,10 @@ func TestFailover(t *testing.T) {
 	primary, replica := testdb.StartRedis(t), testdb.StartRedis(t)
 	at := primary.Addr()
 	s := atEither(t, &at)
-	sources := map[keysource.Remedy]*keysource.Sequence{}
-	last := map[*keysource.Sequence]int64{}
+	sources := map[keysource.Remedy]*counting.Sequence{}
+	last := map[*counting.Sequence]int64{}
 	for _, remedy := range []keysource.Remedy{keysource.RemedyError, keysource.RemedyAdvance} {
-		src, err := keysource.NewSequence(keysource.SequenceOptions{
+		src, err := counting.NewSequence(counting.SequenceOptions{
 			Reserver: s.Reserver(state("orders " + string(remedy))), Block: 1, OnStoreRollback: remedy,
 		}, keysource.Env{StoreWait: time.Minute})
 		if err != nil {
@@ -127,7 +128,7 @@ func TestFailoverOfOthers(t *testing.T) {
 	at := primary.Addr()
 	s := atEither(t, &at)
 	greatest := int64(0)
-	src, err := keysource.NewSequence(keysource.SequenceOptions{
+	src, err := counting.NewSequence(counting.SequenceOptions{
 		Reserver: s.Reserver(state("orders")), Block: 1, OnStoreRollback: keysource.RemedyAdvance,
 		MaxKey: func(context.Context) (int64, error) { return greatest, nil },
 	}, keysource.Env{StoreWait: time.Minute})
@@ -145,7 +146,7 @@ func TestFailoverOfOthers(t *testing.T) {
 }
 
 // drawAbove draws a key above another one.
-func drawAbove(t *testing.T, src *keysource.Sequence, above int64) int64 {
+func drawAbove(t *testing.T, src *counting.Sequence, above int64) int64 {
 	t.Helper()
 	got, err := src.Reserve(t.Context(), 1)
 	if err != nil || got <= above {

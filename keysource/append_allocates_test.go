@@ -14,19 +14,11 @@ import (
 )
 
 // TestAppendAllocates: with room, a typed key needs no memory, and a boxed one the
-// value and the box alone. Eight texts of a v7 share their characters. A block's integer needs its box. The keys of a request share
+// value and the box alone. Eight texts of a v7 share their characters. The keys of a request share
 // a few of each.
 func TestAppendAllocates(t *testing.T) {
 	ctx := t.Context()
 	v7 := keysource.NewUUIDv7(keysource.Env{})
-	sequence, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: new(counter), Block: 1_000_000}, keysource.Env{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = sequence.Close(ctx) })
-	if _, err := sequence.Reserve(ctx, 1000); err != nil { // an integer below 256 needs no box
-		t.Fatal(err)
-	}
 	room, typed := make([]driver.Value, 0, 100), make([][16]byte, 0, 100)
 	for _, tt := range []struct {
 		name string
@@ -41,8 +33,6 @@ func TestAppendAllocates(t *testing.T) {
 		{"uuidv7 text", 1, func() error { return appended(v7, room, 1, str) }},
 		{"100 uuidv7 text", 5, func() error { return appended(v7, room, 100, str) }},
 		{"100 uuidv7 binary", 4, func() error { return appended(v7, room, 100, bin) }},
-		{"integer of a block", 1, func() error { return appended(sequence, room, 1, "") }},
-		{"100 integers of a block", 3, func() error { return appended(sequence, room, 100, "") }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := testing.AllocsPerRun(1000, func() {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/boxing"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -65,9 +66,9 @@ func TestKeysDoNotOverlap(t *testing.T) {
 func TestAppendIntegers(t *testing.T) {
 	const first = 1 << 40
 	for n := range 200 {
-		keys := keysource.AppendIntegers([]driver.Value{"before"}, first, n, "")
+		keys := boxing.AppendIntegers([]driver.Value{"before"}, first, n, "")
 		runtime.GC()
-		_ = keysource.Integers(-first, n, "")
+		_ = boxing.Integers(-first, n, "")
 		if len(keys) != 1+n || keys[0] != "before" {
 			t.Fatalf("%d integers: %d values behind what was there", n, len(keys)-1)
 		}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/boxing"
+	"github.com/keyfill/keyfill/internal/keyclock"
 )
 
 // Epoch is the instant from which a comb (a key of [COMB]) counts its milliseconds, by
@@ -60,7 +62,7 @@ func (e Epoch) unixMilli() int64 {
 // MariaDB's uuid type refuses a quarter of these keys and stores a sixth out of
 // order (10.11): there, and for new tables, use [UUIDv7].
 type COMB struct {
-	clock clock
+	clock keyclock.Clock
 	rand  entropy
 	ahead readAhead // random numbers; none are kept between requests
 	epoch Epoch
@@ -71,7 +73,7 @@ type COMB struct {
 // means [EpochDotNet].
 func NewCOMB(env Env, epoch Epoch) *COMB {
 	s := &COMB{rand: entropy{env.Rand}, epoch: epoch}
-	s.clock.start(env.Now)
+	s.clock.Start(env.Now)
 	return s
 }
 
@@ -95,14 +97,14 @@ func (s *COMB) Append(ctx context.Context, room []driver.Value, r Request) ([]dr
 	if r.Layout == dialect.SequentialAsBinary {
 		return appendBinary(ctx, s, room, r)
 	}
-	var few [2 * chunk][16]byte // on the stack, so that a small request needs no allocation for it
+	var few [2 * boxing.Chunk][16]byte // on the stack, so that a small request needs no allocation for it
 	keys, err := s.Append16(ctx, few[:0], r)
 	if err != nil {
 		return room, err
 	}
-	room = grow(room, r.N)
+	room = boxing.Grow(room, r.N)
 	for len(keys) > 0 {
-		n := min(len(keys), chunk)
+		n := min(len(keys), boxing.Chunk)
 		room = appendText(room, r.Layout, keys[:n])
 		keys = keys[n:]
 	}
@@ -141,7 +143,7 @@ func (s *COMB) Append16(_ context.Context, room [][16]byte, r Request) ([][16]by
 		}
 		return append(room, key), nil
 	}
-	var few [2 * chunk]combTail
+	var few [2 * boxing.Chunk]combTail
 	tails := few[:]
 	if r.N > len(few) {
 		tails = make([]combTail, r.N)
@@ -155,7 +157,7 @@ func (s *COMB) Append16(_ context.Context, room [][16]byte, r Request) ([][16]by
 	if err != nil {
 		return room, err
 	}
-	room = grow(room, r.N)
+	room = boxing.Grow(room, r.N)
 	all := len(room) + r.N
 	keys := room[len(room):all]
 	if even && r.N <= evenlyMost {
@@ -223,9 +225,9 @@ func (s *COMB) Traits() Traits { return Traits{} }
 // milli returns the time for a new key in milliseconds since the epoch: the clock's, or
 // the last key's if that is later.
 func (s *COMB) milli() (int64, error) {
-	unix := s.clock.read() >> tickBits
+	unix := s.clock.Read() >> keyclock.TickBits
 	now := unix + s.epoch.unixMilli()
-	if now < 0 || now > maxMilli {
+	if now < 0 || now > keyclock.MaxMilli {
 		return 0, clockError(unix)
 	}
 	for {

@@ -9,9 +9,10 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/snowflakebits"
 )
 
-// Composite writes the integers of a [Snowflake] as the composite keys of the
+// Composite writes the integers of a snowflake as the composite keys of the
 // article "Four Approaches to Surrogate Key Generation": decimal text whose first
 // digits spread the rows over the index and whose others ascend with time.
 //
@@ -25,18 +26,18 @@ import (
 // steps of 1/300 s.
 //
 // The spread is the worker's number of the snowflake. It may also be the number of a
-// user, as in the article, if the program keeps a [Snowflake] with a [Marker] for each
+// user, as in the article, if the program keeps a snowflake with a [Marker] for each
 // of these numbers; see [ParseSpread].
 //
 // No two integers have the same text, and the texts of one spread sort as the integers
-// do. The Snowflake ensures that no integer is handed out twice. With length 20, a
+// do. The snowflake ensures that no integer is handed out twice. With length 20, a
 // spread has one key a millisecond: a statement of more rows uses the following
 // milliseconds, up to three seconds ahead of the clock, or one without a [Marker], and
 // then waits for the clock. With length 24, it has 4,096 keys a millisecond.
 type Composite struct {
 	length int
 	bits   SnowflakeBits
-	format format
+	format snowflakebits.Format
 }
 
 const (
@@ -99,11 +100,11 @@ func (c *Composite) Bits() SnowflakeBits { return c.bits }
 // is the same in every layout. Key panics if number is no such integer.
 func (c *Composite) Key(number int64, _ dialect.Layout) driver.Value {
 	checkNumber(c, number)
-	tick, worker, sequence := c.format.split(number)
+	tick, worker, sequence := c.format.Split(number)
 	if worker >= spreads {
 		panic(fmt.Sprintf("keysource: composite: spread %d has more than %d digits", worker, spreadDigits))
 	}
-	t := c.format.timeOf(tick)
+	t := c.format.TimeOf(tick)
 	b := make([]byte, 0, c.length)
 	b = appendDigits(b, worker, spreadDigits)
 	b = t.AppendFormat(b, compositeTime)
@@ -116,7 +117,7 @@ func (c *Composite) Key(number int64, _ dialect.Layout) driver.Value {
 
 // Last returns the greatest integer that has a key.
 func (c *Composite) Last() int64 {
-	return c.format.key(c.format.end<<c.format.sequenceBits-1, spreads-1)
+	return c.format.Key(c.format.End<<c.format.SequenceBits-1, spreads-1)
 }
 
 // Range returns the least and the greatest text that a key of a spread, from 0 to 999,
@@ -133,14 +134,14 @@ func (c *Composite) Parameters() string { return fmt.Sprintf("composite: length 
 // is no key of this length.
 func (c *Composite) Number(text string) (int64, error) {
 	part, ok := parseComposite(text)
-	if !ok || len(text) != c.length || part.counter >= c.format.perTick() {
+	if !ok || len(text) != c.length || part.counter >= c.format.PerTick() {
 		return 0, anchor.Endf("%w: it is not %d digits of spread and time", ErrOtherKey, c.length)
 	}
-	tick := part.time.UnixMilli() - c.format.epoch
-	if tick < 0 || tick >= c.format.end {
+	tick := part.time.UnixMilli() - c.format.Epoch
+	if tick < 0 || tick >= c.format.End {
 		return 0, anchor.Endf("%w: its time is not from 2020 to 2089", ErrOtherKey)
 	}
-	return c.format.key(tick<<c.format.sequenceBits|part.counter, part.spread), nil
+	return c.format.Key(tick<<c.format.SequenceBits|part.counter, part.spread), nil
 }
 
 // compositeParts holds the parts of a composite key.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/boxing"
+	"github.com/keyfill/keyfill/internal/keyclock"
 )
 
 // entropy reads random bytes from r, or from crypto/rand if r is nil.
@@ -55,7 +57,7 @@ type readAhead struct{ pool sync.Pool }
 
 // words holds random numbers of 64 bits, which are handed out one after the other.
 type words struct {
-	numbers [chunk]uint64
+	numbers [boxing.Chunk]uint64
 	seed    [32]byte
 	maker   mathrand.ChaCha8 // gets a new seed each time
 	used    int              // how many numbers have been handed out
@@ -67,14 +69,14 @@ type words struct {
 const wordSize = 8
 
 // maxAge is the age in ticks at which numbers are thrown away: one millisecond.
-const maxAge = ticksPerMilli
+const maxAge = keyclock.TicksPerMilli
 
 // get returns words whose numbers are less than maxAge old when the caller's clock
 // reads now.
 func (a *readAhead) get(now int64) *words {
 	w, ok := a.pool.Get().(*words)
 	if !ok {
-		w = &words{used: chunk}
+		w = &words{used: boxing.Chunk}
 	}
 	if age := now - w.made; age < 0 || age >= maxAge {
 		w.forget()
@@ -88,7 +90,7 @@ func (a *readAhead) put(w *words) { a.pool.Put(w) }
 
 // next returns one number, and overwrites its copy in w with zero.
 func (w *words) next() uint64 {
-	if w.used == chunk {
+	if w.used == boxing.Chunk {
 		w.make()
 	}
 	number := w.numbers[w.used]
@@ -100,11 +102,11 @@ func (w *words) next() uint64 {
 // some returns at least one number and at most n. The caller overwrites them with zero
 // after use.
 func (w *words) some(n int) []uint64 {
-	if w.used == chunk {
+	if w.used == boxing.Chunk {
 		w.make()
 	}
 	first := w.used
-	w.used = min(first+n, chunk)
+	w.used = min(first+n, boxing.Chunk)
 	return w.numbers[first:w.used]
 }
 
@@ -123,7 +125,7 @@ func (w *words) make() {
 // forget overwrites all numbers with zero.
 func (w *words) forget() {
 	clear(w.numbers[:])
-	w.used = chunk
+	w.used = boxing.Chunk
 }
 
 // texts makes the texts of keys, one at a time. Consecutive texts share one buffer,

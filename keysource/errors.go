@@ -1,6 +1,10 @@
 package keysource
 
-import "github.com/keyfill/keyfill/internal/anchor"
+import (
+	"time"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+)
 
 // Errors about the request. They mean that the caller asked for something the source
 // cannot give; asking again does not help.
@@ -9,7 +13,7 @@ var (
 	ErrCount = anchor.Last("count", "keysource: a request needs at least one key")
 
 	// ErrTooMany is returned when a request asks for more keys than a source can give
-	// to one request, such as [Snowflake], which gives at most the keys of one tick,
+	// to one request, such as a snowflake, which gives at most the keys of one tick,
 	// its unit of time.
 	ErrTooMany = anchor.Last("count", "keysource: too many keys for one request")
 
@@ -26,7 +30,7 @@ var (
 
 	// ErrClock is returned when the time of a key does not fit its 48 bits of
 	// milliseconds: the clock shows a time before the epoch or after the last
-	// one that can be written. [Snowflake] also returns it when the clock is too
+	// one that can be written. A snowflake also returns it when the clock is too
 	// far behind the keys, or stands still.
 	ErrClock = anchor.Last("clock", "keysource: clock out of range")
 )
@@ -86,3 +90,13 @@ var ErrOtherKey = anchor.Last("not-a-key", "keysource: not a key of this source"
 // ErrNotKey is returned when a text is in none of the forms that [Inspect]
 // reads.
 var ErrNotKey = anchor.Last("not-a-key", "keysource: not a UUID, a ULID, 32 hexadecimal digits, a composite key or a 64-bit integer")
+
+// ErrNoConnection is returned when a source that reserves on the statement's connection
+// has too few integers in hand, and the call gives it no connection.
+var ErrNoConnection = anchor.Last("by-hand", "keysource: the keys are reserved on the statement's connection, and there is none: ask with one")
+
+// clockError returns the error for a key whose time, in milliseconds since 1970, is out
+// of range.
+func clockError(ms int64) error {
+	return anchor.Endf("%w: %s UTC", ErrClock, time.UnixMilli(ms).UTC().Format(time.DateTime))
+}

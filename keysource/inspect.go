@@ -143,8 +143,8 @@ func InspectSnowflake(text string, bits SnowflakeBits) (Reading, error) {
 	if key < 0 || key>>width > 0 {
 		return Reading{}, anchor.Endf("%w: it has more bits than the source's keys: take a key of the source", ErrOtherKey)
 	}
-	tick, worker, sequence := f.split(key)
-	return Reading{Kind: "snowflake", Time: f.timeOf(tick), Width: width, Worker: worker, Sequence: sequence}, nil
+	tick, worker, sequence := f.Split(key)
+	return Reading{Kind: "snowflake", Time: f.TimeOf(tick), Width: width, Worker: worker, Sequence: sequence}, nil
 }
 
 func inspectInteger(kind, text string, number func(int64) (int64, error)) (Reading, error) {
@@ -293,8 +293,8 @@ func inspectSnowflake(n int64) []Reading {
 		if n < 0 || n>>width > 0 {
 			continue
 		}
-		tick, worker, sequence := f.split(n)
-		if t := f.timeOf(tick); 2024 <= t.Year() && t.Year() < 2080 {
+		tick, worker, sequence := f.Split(n)
+		if t := f.TimeOf(tick); 2024 <= t.Year() && t.Year() < 2080 {
 			readings = append(readings, Reading{
 				Kind: "snowflake", Time: t, Width: width, Worker: worker, Sequence: sequence,
 			})

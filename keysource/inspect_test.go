@@ -254,29 +254,35 @@ func TestInspectComposite(t *testing.T) {
 // TestInspectAs: with the parameters the number of a key is found, and nothing
 // else.
 func TestInspectAs(t *testing.T) {
-	for name, m := range mappings(t) {
+	scatter, err := keysource.NewScatter(53, "orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]keysource.Mapping{
+		"pseudorandom": keysource.NewPseudorandom(), "scatter": scatter,
+		"coprime":          newCoprime(t, keysource.CoprimeOptions{Length: 6}),
+		"coprime article":  newCoprime(t, keysource.CoprimeOptions{Length: 6, Alphabet: keysource.AlphabetBase62, K: articleK}),
+		"coprime grow":     newCoprime(t, keysource.CoprimeOptions{Length: 3, Alphabet: keysource.AlphabetBase62, Grow: true, Start: 99}),
+		"coprime residues": newCoprime(t, keysource.CoprimeOptions{Length: 5, Alphabet: keysource.AlphabetBase62, Residues: true}),
+	} {
 		kind, _, _ := strings.Cut(name, " ")
 		for _, number := range []int64{1, 2, 1000, m.Last()} {
-			var bare keysource.Mapping
-			switch m := m.(type) {
-			case mappedInteger:
-				bare = m.integerMapping
-			case mappedText:
-				bare = m.Coprime
-			}
 			key := fmt.Sprint(m.Key(number, ""))
-			got, err := keysource.InspectAs(" "+key+"\n", bare)
+			got, err := keysource.InspectAs(" "+key+"\n", m)
 			if want := (keysource.Reading{Kind: kind, Number: number}); err != nil || got != want {
 				t.Errorf("%s: InspectAs(%q) = %+v, %v, want %+v", name, key, got, err, want)
 			}
 			for _, text := range []string{"", "0", "-1", "abc!", "99999999999999999999", key + "0000000000"} {
-				if got, err := keysource.InspectAs(text, bare); got != (keysource.Reading{}) || !errors.Is(err, keysource.ErrOtherKey) {
+				if got, err := keysource.InspectAs(text, m); got != (keysource.Reading{}) || !errors.Is(err, keysource.ErrOtherKey) {
 					t.Errorf("%s: InspectAs(%q) = %+v, %v", name, text, got, err)
 				}
 			}
 		}
 	}
-	c := newComposite(t, 24)
+	c, err := keysource.NewComposite(24)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if got, err := keysource.InspectAs("125202606021200001230042", c); err != nil || got.Kind != "composite" || got.Worker != 125 || got.Sequence != 42 {
 		t.Errorf("composite: %+v, %v", got, err)
 	}

@@ -10,10 +10,7 @@ import (
 // one of the system's clocks does.
 func NewUUIDv7Apart(wall func() time.Time, passed func() time.Duration) *UUIDv7 {
 	s := new(UUIDv7)
-	s.clock.start(wall)
-	s.clock.monotonic = true
-	s.clock.since = func(time.Time) time.Duration { return passed() }
-	s.clock.between = func(_, _ time.Time) time.Duration { return passed() }
+	s.clock.StartApart(wall, passed)
 	return s
 }
 

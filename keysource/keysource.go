@@ -1,4 +1,4 @@
-// Package keysource makes primary keys.
+// Package keysource makes primary keys, and defines the stores of sources that count.
 //
 // A [Source] hands out keys, all that one statement needs in one call, in the
 // order in which the statement's rows get them and in the form in which a
@@ -14,23 +14,24 @@
 //	ULID       48, of 1 ms          80          the later one is greater
 //	COMB       48, of 1 ms          80          greater by the millisecond
 //	UUIDv4     none                 122         in random order
-//	Snowflake  41, of 1 ms          none        the later one is greater
-//	Sequence   none                 none        the later one is greater
-//	Recycled   none                 none        mostly, but a series may be lower
+//	snowflake  41, of 1 ms          none        the later one is greater
+//	sequence   none                 none        the later one is greater
+//	recycled   none                 none        mostly, but a series may be lower
 //
 // The last three are integers, of 64 bits or fewer, and the integers of one request are
-// consecutive. They are unique because the processes share something: for a Snowflake, a
+// consecutive. They are unique because the processes share something: for a snowflake, a
 // worker's number that no other process has, and best a [Marker] that guards it; for a
-// Sequence and a Recycled, a store that they share, its [Reserver] or [SeriesStore]. The
-// others need nothing.
+// sequence and a recycled source, a store that they share, its [Reserver] or
+// [SeriesStore]. keyfill makes these three from its policy; a snowflake without a store
+// can be had from policy.NewSource too. The others need nothing, and are made here.
 //
-// A [Mapping] makes other keys of the integers of a Sequence or a Snowflake,
+// A [Mapping] makes other keys of the integers of a sequence or a snowflake,
 // as unique as those are:
 //
 //	Coprime       short text of a fixed length, in steps through all there is
 //	Pseudorandom  integers of 31 bits, spread by Park and Miller's generator
 //	Scatter       integers of 31, 53 or 63 bits, spread by a key of one's own
-//	Composite     digits of a Snowflake: its worker, then its time in UTC
+//	Composite     digits of a snowflake: its worker, then its time in UTC
 //
 // A program makes each source once and keeps it: the promised order holds between keys
 // of one source value only. The zero [Env] is right outside tests.
@@ -42,12 +43,18 @@
 // them, from every source except UUIDv4, and except for integers that are sent as text;
 // [dialect.Layout] describes the forms. [Inspect] reads a key back.
 //
+// # Writing a store
+//
+// A [StoreDriver] opens a [Store], which keeps the states of sources in a database
+// without SQL. Sources call the values that it returns: a [Reserver] for a sequence, a
+// [SeriesStore] for a recycled source, a [Marker] for a snowflake.
+//
 // # Caveats
 //
 // UUIDs and ULIDs are unique by their random bits: 62 of 128 for uuidv7, 122 for
 // uuidv4, 80 for ulid and comb. No record of them is kept, so nothing can be checked;
 // the primary key of the table is the last guard. The same holds for a store that loses
-// its last commits, see [Sequence] and [Snowflake].
+// its last commits: keys that it forgets are given again.
 //
 // A running process can be copied, as by the snapshot of a virtual machine that
 // is started twice. The kernel gives each copy other random bytes (Linux with
@@ -65,7 +72,6 @@
 package keysource
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"io"
@@ -148,16 +154,3 @@ type Env struct {
 	// on the statements' connections. It may be nil.
 	Waited func(ctx context.Context, d time.Duration)
 }
-
-// waited returns a function that calls e.Waited, if it is not nil, with the time since
-// began.
-func (e Env) waited() func(context.Context, time.Time) {
-	return func(ctx context.Context, began time.Time) {
-		if e.Waited != nil {
-			e.Waited(ctx, time.Since(began))
-		}
-	}
-}
-
-// patience returns e.StoreWait, or ten seconds if that is zero.
-func (e Env) patience() time.Duration { return cmp.Or(e.StoreWait, defaultPatience) }

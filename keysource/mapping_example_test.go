@@ -16,30 +16,6 @@ func shortKeys() *keysource.Coprime {
 	return m
 }
 
-// The numbers of a sequence become keys that do not follow each other.
-func ExampleKeys() {
-	keys, err := keysource.Keys(shortKeys(), 1, 3, dialect.SequentialAsString)
-	fmt.Println(keys, err)
-	// Output: [krvqkf 7hqf6y vak6td] <nil>
-}
-
-// A caller that has room for the keys needs no new slice.
-func ExampleAppendKeys() {
-	keys, err := keysource.AppendKeys(nil, shortKeys(), 2, 2, dialect.SequentialAsString)
-	fmt.Println(keys, err)
-	// Output: [7hqf6y vak6td] <nil>
-}
-
-func ExampleIntegers() {
-	fmt.Println(keysource.Integers(41, 3, ""))
-	// Output: [41 42 43]
-}
-
-func ExampleAppendIntegers() {
-	fmt.Printf("%q\n", keysource.AppendIntegers(nil, 41, 2, dialect.SequentialAsString))
-	// Output: ["41" "42"]
-}
-
 // InspectAs returns which number a key has.
 func ExampleInspectAs() {
 	key := shortKeys().Key(1_000, dialect.SequentialAsString)
@@ -52,12 +28,6 @@ func ExampleInspectSnowflake() {
 	reading, err := keysource.InspectSnowflake("836134789539880960", keysource.SnowflakeBits{})
 	fmt.Println(reading.Worker, reading.Sequence, err)
 	// Output: 494 0 <nil>
-}
-
-func ExampleShare() {
-	m := shortKeys()
-	fmt.Printf("%.2f\n", keysource.Share(m, m.Last()/4))
-	// Output: 0.25
 }
 
 func ExampleEndRemedy() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/boxing"
 )
 
 // The constants of the "minimal standard" generator of Stephen K. Park and Keith W.
@@ -48,7 +49,7 @@ func newPseudorandom(multiplier, modulus int64) *Pseudorandom {
 // Key returns the key of a number from 1 to Last, see [Mapping].
 func (p *Pseudorandom) Key(number int64, l dialect.Layout) driver.Value {
 	checkNumber(p, number)
-	return integerKey(mulMod(p.multiplier, number, p.modulus), l)
+	return boxing.Integer(mulMod(p.multiplier, number, p.modulus), l)
 }
 
 // Last returns 2³¹−2, the greatest number that has a key.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/keyclock"
 )
 
 // RowSource is a [Source] that can let the engine number its keys for the rows of a
@@ -68,12 +69,12 @@ func (s *COMB) RowPrefix(_ context.Context, l dialect.Layout) (prefix string, be
 
 // ownMilli returns a time that no other key has, in milliseconds since the epoch.
 func (s *COMB) ownMilli() (int64, error) {
-	unix := s.clock.read() >> tickBits
+	unix := s.clock.Read() >> keyclock.TickBits
 	now := unix + s.epoch.unixMilli()
 	for {
 		last := s.last.Load()
 		own := max(now, last+1)
-		if now < 0 || own >= maxMilli {
+		if now < 0 || own >= keyclock.MaxMilli {
 			return 0, clockError(unix)
 		}
 		if s.last.CompareAndSwap(last, own+1) {
@@ -94,9 +95,9 @@ func (s *ULID) RowPrefix(ctx context.Context, l dialect.Layout) (prefix string, 
 		return "", 0, err
 	}
 	for {
-		now := s.clock.read()
+		now := s.clock.Read()
 		if now < 0 {
-			return "", 0, clockError(now >> tickBits)
+			return "", 0, clockError(now >> keyclock.TickBits)
 		}
 		key, taken, err := s.takeMilli(now, seed[:])
 		if err != nil {
@@ -109,7 +110,7 @@ func (s *ULID) RowPrefix(ctx context.Context, l dialect.Layout) (prefix string, 
 			}
 			return key.text()[:ulidLen-tailDigits], int64(key.lo & maxBefore), nil
 		}
-		if err := s.clock.wait(ctx, now, key.milli<<tickBits-borrowCap); err != nil {
+		if err := s.clock.Wait(ctx, now, key.milli<<keyclock.TickBits-keyclock.BorrowCap); err != nil {
 			return "", 0, err
 		}
 	}
@@ -120,11 +121,11 @@ func (s *ULID) RowPrefix(ctx context.Context, l dialect.Layout) (prefix string, 
 func (s *ULID) takeMilli(now int64, seed []byte) (key ulid, taken bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key = ulid{milli: -1}.next(max(now>>tickBits, s.last.milli+1), seed)
+	key = ulid{milli: -1}.next(max(now>>keyclock.TickBits, s.last.milli+1), seed)
 	switch {
-	case key.milli<<tickBits-now > borrowCap:
+	case key.milli<<keyclock.TickBits-now > keyclock.BorrowCap:
 		return key, false, nil
-	case key.milli >= maxMilli:
+	case key.milli >= keyclock.MaxMilli:
 		return ulid{}, false, clockError(key.milli)
 	}
 	s.last = ulid{key.milli, 1<<16 - 1, 1<<64 - 1} // so that the next key has the next millisecond

@@ -10,6 +10,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/boxing"
 )
 
 // Scatter is a [Mapping] onto all integers from 1 to 2^bits−1, in an order that looks
@@ -85,7 +86,7 @@ func scatterHash(bits int, purpose, key string) [sha256.Size]byte {
 // Key returns the key of a number from 1 to Last, see [Mapping].
 func (s *Scatter) Key(number int64, l dialect.Layout) driver.Value {
 	checkNumber(s, number)
-	return integerKey(s.walk(number, s.permute), l)
+	return boxing.Integer(s.walk(number, s.permute), l)
 }
 
 // Last returns 2^bits−1, the greatest number that has a key.

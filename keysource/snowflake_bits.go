@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/snowflakebits"
 )
 
 // snowflakeEpoch is when the time of a snowflake is 0 unless the bits say
@@ -15,14 +16,6 @@ const (
 	// earliestEnd is the year before which no bits may run out. (The default of
 	// uid-generator, the widest that it has, ended in 2024, in production.)
 	earliestEnd = 2040
-
-	// latestMilli is the last millisecond of the year 9999: later times can
-	// neither be written nor be stored in most engines.
-	latestMilli = 253_402_300_799_999
-
-	// maxSlotBits is how many bits a slot has at most, so that an int64 can count past
-	// the last slot.
-	maxSlotBits = 62
 )
 
 // SnowflakeBits describes the bits of a snowflake, from the highest to the lowest: the
@@ -63,8 +56,8 @@ func SnowflakeBits53() SnowflakeBits {
 	return SnowflakeBits{Time: 34, Worker: 7, Sequence: 12, Unit: 100 * time.Millisecond}
 }
 
-// complete returns b with the defaults for the fields that are zero.
-func (b SnowflakeBits) complete() SnowflakeBits {
+// WithDefaults returns b with the defaults for the fields that are zero.
+func (b SnowflakeBits) WithDefaults() SnowflakeBits {
 	if b.Time == 0 && b.Worker == 0 && b.Sequence == 0 {
 		b.Time, b.Worker, b.Sequence = 41, 10, 12
 	}
@@ -81,19 +74,19 @@ func (b SnowflakeBits) complete() SnowflakeBits {
 }
 
 // Check returns an error that wraps [ErrOptions] if no snowflake can have these bits,
-// or if they run out before 2040. It reads no clock: [NewSnowflake] checks that the
-// epoch is in the past.
+// or if they run out before 2040. It reads no clock: that the epoch is in the
+// past is checked when a source is made.
 func (b SnowflakeBits) Check() error {
-	b = b.complete()
+	b = b.WithDefaults()
 	switch {
 	case b.Time < 1 || b.Worker < 0 || b.Sequence < 0:
 		return anchor.Endf("%w: bits: %d of time, %d of worker and %d of sequence; time needs at least 1, and none is less than 0", ErrOptions, b.Time, b.Worker, b.Sequence)
 	case b.Time > 63 || b.Worker > 63 || b.Sequence > 63 || b.Width() > 63:
 		return anchor.Endf("%w: bits: %d of time, %d of worker and %d of sequence are more than 63",
 			ErrOptions, b.Time, b.Worker, b.Sequence)
-	case b.Time+b.Sequence > maxSlotBits:
+	case b.Time+b.Sequence > snowflakebits.MaxSlotBits:
 		return anchor.Endf("%w: bits: %d of time and %d of sequence are more than %d",
-			ErrOptions, b.Time, b.Sequence, maxSlotBits)
+			ErrOptions, b.Time, b.Sequence, snowflakebits.MaxSlotBits)
 	case b.Workers < 0 || b.Workers > 1<<b.Worker:
 		return anchor.Endf("%w: bits: %d of worker do not hold %d numbers; give worker more", ErrOptions, b.Worker, b.Workers)
 	case b.Unit < time.Millisecond || b.Unit > time.Second || b.Unit%time.Millisecond != 0:
@@ -112,7 +105,7 @@ func (b SnowflakeBits) Check() error {
 
 // Width returns how many bits a key has; every key is below 2 to that power.
 func (b SnowflakeBits) Width() int {
-	b = b.complete()
+	b = b.WithDefaults()
 	return b.Time + b.Worker + b.Sequence
 }
 
@@ -120,81 +113,23 @@ func (b SnowflakeBits) Width() int {
 //
 //	41 bits of time by 1ms since 2020-01-01T00:00:00Z, 10 of worker, 12 of sequence
 func (b SnowflakeBits) String() string {
-	b = b.complete()
+	b = b.WithDefaults()
 	return fmt.Sprintf("%d bits of time by %v since %s, %d of worker, %d of sequence",
 		b.Time, b.Unit, b.Epoch.UTC().Format(time.RFC3339Nano), b.Worker, b.Sequence)
 }
 
 // Numbers returns how many numbers of workers there are; the first is 0.
-func (b SnowflakeBits) Numbers() int { return b.complete().Workers }
+func (b SnowflakeBits) Numbers() int { return b.WithDefaults().Workers }
 
 // End returns the first time, in UTC, for which there is no key. The bits must
 // be such that [SnowflakeBits.Check] accepts them.
 func (b SnowflakeBits) End() time.Time {
 	f := b.format()
-	return f.timeOf(f.end)
+	return f.TimeOf(f.End)
 }
 
-// format holds the numbers that a snowflake computes with. A tick is one unit of time.
-// A slot is a tick and a sequence number in it; a worker has one key for each slot.
-type format struct {
-	workerBits, sequenceBits int
-	width                    int // bits of a key
-
-	unit  int64 // milliseconds
-	epoch int64 // milliseconds since 1970
-	end   int64 // the first tick without a key
-}
-
-func (b SnowflakeBits) format() format {
-	b = b.complete()
-	f := format{
-		workerBits:   b.Worker,
-		sequenceBits: b.Sequence,
-		width:        b.Width(),
-		unit:         b.Unit.Milliseconds(),
-		epoch:        b.Epoch.UnixMilli(),
-	}
-	f.end = min(1<<b.Time, (latestMilli-f.epoch)/f.unit)
-	return f
-}
-
-// perTick returns how many keys a worker has in a tick.
-func (f *format) perTick() int64 { return 1 << f.sequenceBits }
-
-// key returns the key of a slot. The keys of a tick's slots are consecutive.
-func (f *format) key(slot, worker int64) int64 {
-	sequence := slot & (f.perTick() - 1)
-	return slot>>f.sequenceBits<<(f.workerBits+f.sequenceBits) | worker<<f.sequenceBits | sequence
-}
-
-// split returns the tick, the worker and the sequence number of a key.
-func (f *format) split(key int64) (tick, worker, sequence int64) {
-	tick = key >> (f.workerBits + f.sequenceBits)
-	worker = key >> f.sequenceBits & (1<<f.workerBits - 1)
-	return tick, worker, key & (f.perTick() - 1)
-}
-
-// timeOf returns when a tick begins, in UTC.
-func (f *format) timeOf(tick int64) time.Time {
-	return time.UnixMilli(f.milli(tick)).UTC()
-}
-
-// milli returns when a tick begins, in milliseconds since 1970.
-func (f *format) milli(tick int64) int64 { return f.epoch + tick*f.unit }
-
-// tickOf returns the tick of a time in milliseconds since the epoch. Most formats count
-// in milliseconds, for which it spares the division.
-func (f *format) tickOf(milli int64) int64 {
-	if f.unit == 1 {
-		return milli
-	}
-	return milli / f.unit
-}
-
-// tickFrom returns the first tick that begins at or after a time in milliseconds since
-// 1970, or 0 if the time is before the epoch.
-func (f *format) tickFrom(milli int64) int64 {
-	milli = min(max(milli, f.epoch), latestMilli) - f.epoch
-	return (milli + f.unit - 1) / f.unit
+// format returns what the keys are computed with.
+func (b SnowflakeBits) format() snowflakebits.Format {
+	b = b.WithDefaults()
+	return snowflakebits.New(b.Time, b.Worker, b.Sequence, b.Unit, b.Epoch)
 }

@@ -75,37 +75,6 @@ func ExampleUUIDv4() {
 	// [6e6f7420-7261-4e64-af6d-20617420616c] <nil>
 }
 
-// inMemory is a store of a sequence that forgets everything with the process.
-type inMemory struct{ next int64 }
-
-func (m *inMemory) Reserve(_ context.Context, n, _ int64) (keysource.Reservation, error) {
-	first := m.next + 1
-	m.next += n
-	return keysource.Reservation{First: first}, nil
-}
-
-func (m *inMemory) Advance(_ context.Context, to int64) error {
-	m.next = max(m.next, to-1)
-	return nil
-}
-
-func ExampleSequence() {
-	ctx := context.Background()
-	s, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: new(inMemory), Block: 100}, keysource.Env{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer s.Close(ctx)
-	first, err := s.Reserve(ctx, 3) // three consecutive integers
-	fmt.Println(first, err)
-	keys, err := s.Next(ctx, keysource.Request{N: 2})
-	fmt.Println(keys, err)
-	// Output:
-	// 1 <nil>
-	// [4 5] <nil>
-}
-
 // The numbers of a sequence become short texts, all different.
 func ExampleCoprime() {
 	c, err := keysource.NewCoprime(keysource.CoprimeOptions{Length: 6, Alphabet: keysource.AlphabetBase62})
@@ -113,20 +82,19 @@ func ExampleCoprime() {
 		fmt.Println(err)
 		return
 	}
-	keys, err := keysource.Keys(c, 1, 3, "")
-	fmt.Println(keys, err)
-	number, err := c.Number(keys[2].(string))
+	fmt.Println(c.Key(1, ""), c.Key(2, ""), c.Key(3, ""))
+	number, err := c.Number("QXapD7")
 	fmt.Println(number, err)
 	// Output:
-	// [CjINSn eDrBKK QXapD7] <nil>
+	// CjINSn eDrBKK QXapD7
 	// 3 <nil>
 }
 
 func ExamplePseudorandom() {
-	keys, err := keysource.Keys(keysource.NewPseudorandom(), 1, 3, "")
-	fmt.Println(keys, err)
+	p := keysource.NewPseudorandom()
+	fmt.Println(p.Key(1, ""), p.Key(2, ""), p.Key(3, ""))
 	// Output:
-	// [16807 33614 50421] <nil>
+	// 16807 33614 50421
 }
 
 func ExampleScatter() {
@@ -135,10 +103,9 @@ func ExampleScatter() {
 		fmt.Println(err)
 		return
 	}
-	keys, err := keysource.Keys(s, 1, 3, "")
-	fmt.Println(keys, err)
+	fmt.Println(s.Key(1, ""), s.Key(2, ""), s.Key(3, ""))
 	// Output:
-	// [1642299193 692228269 2116214303] <nil>
+	// 1642299193 692228269 2116214303
 }
 
 func ExampleComposite() {

@@ -67,13 +67,14 @@ type StoreTLS struct {
 // values that they return look up the state at their first use, and create it if it is
 // missing.
 type Store interface {
-	// Reserver returns the counter of a [Sequence].
+	// Reserver returns the counter of a sequence.
 	Reserver(s State) Reserver
 
-	// Series returns the series of one owner, for a [Recycled] or a [Leased].
+	// Series returns the series of one owner, for a recycled source, or
+	// for the workers' numbers that snowflakes lease.
 	Series(s State, o SeriesOwner) SeriesStore
 
-	// Marker returns the mark of one worker of a [Snowflake]. Each worker of a state has
+	// Marker returns the mark of one worker of a snowflake. Each worker of a state has
 	// its own, which begins at 0: First of the state is not called. owner names, in at
 	// most 190 characters, the process that raises the mark, for people who look.
 	Marker(s State, worker int64, owner string) Marker

@@ -10,6 +10,8 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/boxing"
+	"github.com/keyfill/keyfill/internal/keyclock"
 )
 
 // ULID makes ULIDs (https://github.com/ulid/spec), strictly increasing within
@@ -31,7 +33,7 @@ import (
 // of the last one; when that is ahead of the clock by more than a second, a request
 // waits for the clock, as with [UUIDv7].
 type ULID struct {
-	clock clock
+	clock keyclock.Clock
 	rand  entropy
 
 	mu   sync.Mutex
@@ -41,7 +43,7 @@ type ULID struct {
 // NewULID returns a source of ULIDs.
 func NewULID(env Env) *ULID {
 	s := &ULID{rand: entropy{env.Rand}, last: ulid{milli: -1}}
-	s.clock.start(env.Now)
+	s.clock.Start(env.Now)
 	return s
 }
 
@@ -60,12 +62,12 @@ func (s *ULID) Append(ctx context.Context, room []driver.Value, r Request) ([]dr
 	if r.Layout == dialect.SequentialAsBinary && r.N > 1 {
 		return appendBinary(ctx, s, room, r)
 	}
-	var few [chunk * seedSize]byte // on the stack, so that a small request needs no allocation for it
+	var few [boxing.Chunk * seedSize]byte // on the stack, so that a small request needs no allocation for it
 	key, seeds, err := s.keys(ctx, few[:], r)
 	if err != nil {
 		return room, err
 	}
-	for room = grow(room, r.N); ; key = key.next(key.milli, seeds) {
+	for room = boxing.Grow(room, r.N); ; key = key.next(key.milli, seeds) {
 		if r.Layout == dialect.SequentialAsBinary {
 			room = append(room, r.Layout.Value(key.bytes()))
 		} else {
@@ -86,12 +88,12 @@ func (s *ULID) Key16(ctx context.Context, l dialect.Layout) ([16]byte, error) {
 
 // Append16 appends r.N keys of 16 bytes to room; see [Source16].
 func (s *ULID) Append16(ctx context.Context, room [][16]byte, r Request) ([][16]byte, error) {
-	var few [chunk * seedSize]byte
+	var few [boxing.Chunk * seedSize]byte
 	key, seeds, err := s.keys(ctx, few[:], r)
 	if err != nil {
 		return room, err
 	}
-	for room = grow(room, r.N); ; key = key.next(key.milli, seeds) {
+	for room = boxing.Grow(room, r.N); ; key = key.next(key.milli, seeds) {
 		room = append(room, key.bytes())
 		if seeds = seeds[seedSize:]; len(seeds) == 0 {
 			return room, nil
@@ -126,15 +128,15 @@ func (s *ULID) Traits() Traits { return Traits{Ordered: true, Text: true} }
 // the same seeds. It waits if the keys are too far ahead of the clock.
 func (s *ULID) draw(ctx context.Context, seeds []byte) (ulid, error) {
 	for {
-		now := s.clock.read()
+		now := s.clock.Read()
 		if now < 0 {
-			return ulid{}, clockError(now >> tickBits)
+			return ulid{}, clockError(now >> keyclock.TickBits)
 		}
 		first, taken, err := s.take(now, seeds)
 		if taken || err != nil {
 			return first, err
 		}
-		if err := s.clock.wait(ctx, now, first.milli<<tickBits-borrowCap); err != nil {
+		if err := s.clock.Wait(ctx, now, first.milli<<keyclock.TickBits-keyclock.BorrowCap); err != nil {
 			return ulid{}, err
 		}
 	}
@@ -145,15 +147,15 @@ func (s *ULID) draw(ctx context.Context, seeds []byte) (ulid, error) {
 func (s *ULID) take(now int64, seeds []byte) (first ulid, taken bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	first = s.last.next(now>>tickBits, seeds)
-	if first.milli<<tickBits-now > borrowCap {
+	first = s.last.next(now>>keyclock.TickBits, seeds)
+	if first.milli<<keyclock.TickBits-now > keyclock.BorrowCap {
 		return first, false, nil
 	}
 	last := first
 	for rest := seeds[seedSize:]; len(rest) > 0; rest = rest[seedSize:] {
 		last = last.next(last.milli, rest)
 	}
-	if last.milli > maxMilli {
+	if last.milli > keyclock.MaxMilli {
 		return ulid{}, false, clockError(last.milli)
 	}
 	s.last = last

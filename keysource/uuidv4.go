@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/boxing"
 )
 
 // UUIDv4 makes random UUIDs of version 4: 122 random bits around a version and
@@ -49,10 +50,10 @@ func (s *UUIDv4) Append(_ context.Context, room []driver.Value, r Request) ([]dr
 	if layout == dialect.SequentialAsBinary {
 		return appendBinary(context.Background(), s, room, r)
 	}
-	keys := grow(room, r.N)
-	var part [chunk][16]byte
-	for left := r.N; left > 0; left -= chunk {
-		some := part[:min(left, chunk)]
+	keys := boxing.Grow(room, r.N)
+	var part [boxing.Chunk][16]byte
+	for left := r.N; left > 0; left -= boxing.Chunk {
+		some := part[:min(left, boxing.Chunk)]
 		if err := s.fill(some); err != nil {
 			return room, err
 		}
@@ -76,7 +77,7 @@ func (s *UUIDv4) Append16(_ context.Context, room [][16]byte, r Request) ([][16]
 	if r.N < 1 {
 		return room, ErrCount
 	}
-	keys := grow(room, r.N)
+	keys := boxing.Grow(room, r.N)
 	some := keys[len(keys) : len(keys)+r.N]
 	if err := s.fill(some); err != nil {
 		return room, err

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/boxing"
+	"github.com/keyfill/keyfill/internal/keyclock"
 )
 
 // UUIDv7 makes UUIDs of version 7, strictly increasing within the source and
@@ -40,19 +42,19 @@ import (
 // wrong then, until the wall clock is later again or the process ends; order and
 // uniqueness do not suffer.
 type UUIDv7 struct {
-	clock clock
+	clock keyclock.Clock
 	rand  entropy
 	ahead readAhead    // random numbers of crypto/rand
 	free  atomic.Int64 // the first tick (1/4096 ms) that is not given out yet
 }
 
 // maxTick is the last tick that fits the 48 and 12 bits of a key.
-const maxTick = maxMilli<<tickBits | (ticksPerMilli - 1)
+const maxTick = keyclock.MaxMilli<<keyclock.TickBits | (keyclock.TicksPerMilli - 1)
 
 // NewUUIDv7 returns a source of UUIDs of version 7.
 func NewUUIDv7(env Env) *UUIDv7 {
 	s := &UUIDv7{rand: entropy{env.Rand}}
-	s.clock.start(env.Now)
+	s.clock.Start(env.Now)
 	return s
 }
 
@@ -83,10 +85,10 @@ func (s *UUIDv7) Append(ctx context.Context, room []driver.Value, r Request) ([]
 	if err != nil {
 		return room, err
 	}
-	room = grow(room, r.N)
-	var part [chunk][16]byte
-	for left := r.N; left > 0; left -= chunk {
-		keys := part[:min(left, chunk)]
+	room = boxing.Grow(room, r.N)
+	var part [boxing.Chunk][16]byte
+	for left := r.N; left > 0; left -= boxing.Chunk {
+		keys := part[:min(left, boxing.Chunk)]
 		d.fill(keys)
 		room = appendText(room, r.Layout, keys)
 	}
@@ -139,7 +141,7 @@ func (s *UUIDv7) Append16(ctx context.Context, room [][16]byte, r Request) ([][1
 	if err != nil {
 		return room, err
 	}
-	room = grow(room, r.N)
+	room = boxing.Grow(room, r.N)
 	all := len(room) + r.N
 	d.fill(room[len(room):all])
 	s.done(&d)
@@ -214,20 +216,20 @@ func (s *UUIDv7) Traits() Traits { return Traits{Ordered: true} }
 // reserve takes n consecutive ticks. It returns the first, and the reading of the
 // clock.
 func (s *UUIDv7) reserve(ctx context.Context, n int) (first, now int64, err error) {
-	now = s.clock.read()
+	now = s.clock.Read()
 	for {
 		free := s.free.Load()
 		first = max(now, free)
 		switch {
 		case now < 0:
-			return 0, 0, clockError(now >> tickBits)
+			return 0, 0, clockError(now >> keyclock.TickBits)
 		case first > maxTick+1-int64(n):
-			return 0, 0, clockError(first >> tickBits)
-		case first-now > borrowCap:
-			if err := s.clock.wait(ctx, now, first-borrowCap); err != nil {
+			return 0, 0, clockError(first >> keyclock.TickBits)
+		case first-now > keyclock.BorrowCap:
+			if err := s.clock.Wait(ctx, now, first-keyclock.BorrowCap); err != nil {
 				return 0, 0, err
 			}
-			now = s.clock.read()
+			now = s.clock.Read()
 		case s.free.CompareAndSwap(free, first+int64(n)):
 			return first, now, nil
 		}
@@ -239,7 +241,7 @@ func (s *UUIDv7) reserve(ctx context.Context, n int) (first, now int64, err erro
 // longer than to make it, since its halves are written one by one.
 func layUUIDv7(key *[16]byte, tick int64, random uint64) {
 	const version, variant = 7 << 12, 0b10 << 62
-	hi := uint64(tick)>>tickBits<<16 | version | uint64(tick)&(ticksPerMilli-1)
+	hi := uint64(tick)>>keyclock.TickBits<<16 | version | uint64(tick)&(keyclock.TicksPerMilli-1)
 	binary.BigEndian.PutUint64(key[:8], hi)
 	binary.BigEndian.PutUint64(key[8:], random&^(0b11<<62)|variant)
 }

@@ -10,8 +10,8 @@ var maxBlockField = of("max_block", "How many integers are reserved at a time at
 	atLeast[int64](1), func(s *Source) *int64 { return &s.MaxBlock }).byDefault(1_000_000).as(5000)
 
 // checkBlocks checks how many integers the source at p reserves at a time.
-// keysource.NewSequence has the same rules, but does not know where in the file a
-// mistake is.
+// counting.NewSequence has the same rules, but does not know where in the file a mistake
+// is.
 func checkBlocks(m *mistakes, p place, s Source) {
 	for _, f := range []struct {
 		name  string

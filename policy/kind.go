@@ -14,15 +14,15 @@ const (
 	KindUUIDv4       = "uuidv4"       // see [keysource.UUIDv4]
 	KindULID         = "ulid"         // see [keysource.ULID]
 	KindCOMB         = "comb"         // see [keysource.COMB]
-	KindSequence     = "sequence"     // see [keysource.Sequence]
-	KindNative       = "native"       // a [keysource.Sequence] over a sequence of the engine
+	KindSequence     = "sequence"     // blocks of integers, see [keysource.Reserver]
+	KindNative       = "native"       // blocks of integers of a sequence of the engine
 	KindMaxPlusOne   = "maxplusone"   // the greatest key of the table, plus one
-	KindPseudorandom = "pseudorandom" // a [keysource.Sequence] of seeds for a random number generator
-	KindScatter      = "scatter"      // a [keysource.Sequence] whose numbers are permuted
-	KindCoprime      = "coprime"      // a [keysource.Sequence] whose numbers become short text
-	KindComposite    = "composite"    // a [keysource.Snowflake], as text
-	KindRecycled     = "recycled"     // see [keysource.Recycled]
-	KindSnowflake    = "snowflake"    // see [keysource.Snowflake]
+	KindPseudorandom = "pseudorandom" // a sequence of seeds, see [keysource.Pseudorandom]
+	KindScatter      = "scatter"      // a sequence whose numbers are permuted, see [keysource.Scatter]
+	KindCoprime      = "coprime"      // a sequence whose numbers become short text, see [keysource.Coprime]
+	KindComposite    = "composite"    // a snowflake, as text, see [keysource.Composite]
+	KindRecycled     = "recycled"     // integers of a series that a process owns, see [keysource.SeriesStore]
+	KindSnowflake    = "snowflake"    // integers of the time and a worker, see [keysource.SnowflakeBits]
 	KindIdentity     = "identity"     // the engine makes the key
 )
 

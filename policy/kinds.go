@@ -46,8 +46,8 @@ func Stateful(s Source) bool {
 
 // NewSource returns a new source as s describes it, with a state of its own; a
 // snowflake gets no Marker. It fails if [Config.Compile] would refuse s, if the kind is
-// identity, which makes no keys, if the state has to be in a database, or if
-// keysource.NewSnowflake fails.
+// identity, which makes no keys, if the state has to be in a database, or if the worker of
+// a snowflake has no number.
 func NewSource(s Source, env keysource.Env) (keysource.Source, error) {
 	m := &mistakes{}
 	checkSource(m, place{}, s)

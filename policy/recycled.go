@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -31,8 +32,8 @@ var leaseField = of("lease", "How long a process owns a series without saying so
 	durationShape, func(s *Source) *time.Duration { return &s.Lease }).byDefault("30s").as("1m")
 
 const (
-	defaultSeries = keysource.DefaultSeries
-	defaultLease  = keysource.DefaultLease
+	defaultSeries = counting.DefaultSeries
+	defaultLease  = counting.DefaultLease
 
 	minLease = time.Second
 	maxLease = time.Hour
@@ -69,18 +70,4 @@ func completeRecycled(s *Source, _ *dialect.Dialect) {
 	s.Lease = cmp.Or(s.Lease, defaultLease)
 	s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyError)
 	s.OnStoreRollback = cmp.Or(s.OnStoreRollback, keysource.RemedyError)
-}
-
-// RecycledOptions returns the options of s, a source of kind recycled: all but Store,
-// OnConnection and MaxKey.
-func (s Source) RecycledOptions() keysource.RecycledOptions {
-	return keysource.RecycledOptions{
-		Size:            cmp.Or(s.Series, defaultSeries),
-		Lease:           cmp.Or(s.Lease, defaultLease),
-		Block:           s.Block,
-		MinBlock:        s.MinBlock,
-		MaxBlock:        s.MaxBlock,
-		OnBehind:        s.OnBehind,
-		OnStoreRollback: s.OnStoreRollback,
-	}
 }

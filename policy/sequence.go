@@ -108,15 +108,3 @@ func completeSequence(s *Source, d *dialect.Dialect) {
 		}
 	}
 }
-
-// SequenceOptions returns the options of s, a sequence or another kind that counts in
-// the same way: all but Reserver, Max and MaxKey.
-func (s Source) SequenceOptions() keysource.SequenceOptions {
-	return keysource.SequenceOptions{
-		Block:           s.Block,
-		MinBlock:        s.MinBlock,
-		MaxBlock:        s.MaxBlock,
-		OnBehind:        s.OnBehind,
-		OnStoreRollback: s.OnStoreRollback,
-	}
-}

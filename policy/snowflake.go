@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -31,7 +32,7 @@ var snowflakeKind = kind{
 		if s.WorkerLease > 0 {
 			return ofDatabase(s, env)
 		}
-		source, err := keysource.NewSnowflake(s.SnowflakeOptions(), env)
+		source, err := counting.NewSnowflake(nil, s.SnowflakeOptions(), env)
 		if err != nil {
 			return nil, err // not source, which is a nil *Snowflake and would make a non-nil interface
 		}
@@ -125,7 +126,7 @@ func (n namer) suitSnowflake(m *mistakes, p place, s Source) {
 }
 
 // SnowflakeOptions returns the options of the snowflake s, or of the snowflake that a
-// composite is made of: all except Marker, Workers and a leased worker's number. It
+// composite is made of: all except Marker and a leased worker's number. It
 // reads neither the environment nor the host's name. [Config.Compile] must accept s.
 func (s Source) SnowflakeOptions() keysource.SnowflakeOptions {
 	o := keysource.SnowflakeOptions{

@@ -92,9 +92,9 @@ type Source struct {
 	UpstreamBlock int64
 	UpstreamLasts time.Duration
 
-	// Block, MinBlock, MaxBlock, OnBehind and OnStoreRollback are the fields of
-	// [keysource.SequenceOptions] with these names. A snowflake has OnBehind too,
-	// but not [keysource.RemedyAdvance].
+	// Block is how many integers are reserved at a time; 0 lets the number follow the
+	// use, from MinBlock to MaxBlock, of which 0 is 10 and 1,000,000. With 1 the keys of
+	// all processes are in the order of time, and each statement waits for the store.
 	Block, MinBlock, MaxBlock int64
 
 	// Start is the first integer of a sequence whose row keyfill creates; 0 means the
@@ -135,10 +135,11 @@ type Source struct {
 	// FollowExplicit raises the state of a sequence above the keys that INSERTs bring.
 	FollowExplicit bool
 
-	// OnBehind and OnStoreRollback are what a source does if its state is too low. For
-	// a native source with Block 1, empty means [keysource.RemedyWarn]; for a sequence
-	// that follows the keys of INSERTs, an empty OnBehind means
-	// [keysource.RemedyAdvance]. In other cases empty means [keysource.RemedyError].
+	// OnBehind and OnStoreRollback are what a source does if its state is too low. A
+	// snowflake has OnBehind alone, and not [keysource.RemedyAdvance]. For a native source
+	// with Block 1, empty means [keysource.RemedyWarn]; for a sequence that follows the
+	// keys of INSERTs, an empty OnBehind means [keysource.RemedyAdvance]. In other cases
+	// empty means [keysource.RemedyError].
 	OnBehind, OnStoreRollback keysource.Remedy
 
 	// Worker, WorkerEnv and WorkerOrdinal are where a snowflake gets the number of its
@@ -149,7 +150,7 @@ type Source struct {
 	WorkerOrdinal bool
 
 	// WorkerLease is for how long the number of the worker is leased from the store,
-	// until it has to be leased again: see [keysource.Leased].
+	// until it has to be leased again.
 	WorkerLease time.Duration
 
 	// Bits is how many bits a snowflake has: 63, as the zero [keysource.SnowflakeBits],

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -25,7 +26,7 @@ func TestSourceNew(t *testing.T) {
 		{policy.Source{Kind: policy.KindULID}, "*keysource.ULID"},
 		{policy.Source{Kind: policy.KindCOMB}, "*keysource.COMB"},
 		{policy.Source{Kind: "comb", Epoch: keysource.EpochUnix}, "*keysource.COMB"},
-		{policy.Source{Kind: policy.KindSnowflake, Worker: new(3)}, "*keysource.Snowflake"},
+		{policy.Source{Kind: policy.KindSnowflake, Worker: new(3)}, "*counting.Snowflake"},
 		{policy.Source{Kind: "snowflake", WorkerEnv: "KEYFILL_TEST_NO_WORKER"},
 			`keysource: bad options: worker: the environment variable "KEYFILL_TEST_NO_WORKER" is not set`},
 		{policy.Source{Kind: "snowflake", Worker: new(3), Epoch: "2039-12-31"},
@@ -94,6 +95,14 @@ func (idle) Reserve(context.Context, int64, int64) (keysource.Reservation, error
 
 func (idle) Advance(context.Context, int64) error { return errors.New("asked") }
 
+// sequenceOptions returns the options of a sequence as a policy gives them.
+func sequenceOptions(s policy.Source) counting.SequenceOptions {
+	return counting.SequenceOptions{
+		Block: s.Block, MinBlock: s.MinBlock, MaxBlock: s.MaxBlock,
+		OnBehind: s.OnBehind, OnStoreRollback: s.OnStoreRollback,
+	}
+}
+
 // TestSequenceAgrees asks the policy and the source about the same options.
 func TestSequenceAgrees(t *testing.T) {
 	refused := 0
@@ -107,9 +116,9 @@ func TestSequenceAgrees(t *testing.T) {
 						back = "" // which the policy allows to native alone
 					}
 					s := policy.Source{Kind: "sequence", Block: block, MinBlock: least, MaxBlock: most, OnBehind: r, OnStoreRollback: back}
-					o := s.SequenceOptions()
+					o := sequenceOptions(s)
 					o.Reserver = idle{}
-					_, want := keysource.NewSequence(o, keysource.Env{})
+					_, want := counting.NewSequence(o, keysource.Env{})
 					cfg := policy.Config{Tables: map[string]policy.Table{"t": {Column: "id", InPlace: &s}}}
 					_, err := cfg.Compile(dialect.MySQL())
 					if (err == nil) != (want == nil) {
@@ -143,9 +152,10 @@ func TestRecycledAgrees(t *testing.T) {
 							Kind: "recycled", Series: series, Block: block, MinBlock: least, MaxBlock: most,
 							OnBehind: r, OnStoreRollback: r, Lease: time.Second,
 						}
-						o := s.RecycledOptions()
-						o.Store = idleSeries{}
-						_, want := keysource.NewRecycled(o, keysource.Env{})
+						_, want := counting.NewRecycled(counting.RecycledOptions{
+							Store: idleSeries{}, Size: series, Lease: s.Lease, Block: block, MinBlock: least, MaxBlock: most,
+							OnBehind: r, OnStoreRollback: r,
+						}, keysource.Env{})
 						cfg := policy.Config{Tables: map[string]policy.Table{"t": {Column: "id", InPlace: &s}}}
 						_, err := cfg.Compile(dialect.MySQL())
 						if (err == nil) != (want == nil) {
@@ -176,7 +186,7 @@ func TestSnowflakeAgrees(t *testing.T) {
 							Kind: "snowflake", Worker: new(0), Epoch: epoch,
 							TimeBits: time1, WorkerBits: worker, SequenceBits: sequence, Unit: unit,
 						}
-						source, want := keysource.NewSnowflake(s.SnowflakeOptions(), keysource.Env{})
+						source, want := counting.NewSnowflake(nil, s.SnowflakeOptions(), keysource.Env{})
 						cfg := policy.Config{Tables: map[string]policy.Table{"t": {Column: "id", InPlace: &s}}}
 						_, err := cfg.Compile(dialect.MySQL())
 						if (err == nil) != (want == nil) {
@@ -221,24 +231,20 @@ func TestSnowflakeOptions(t *testing.T) {
 	}
 	s := policy.Source{Worker: new(4), WorkerEnv: "W", WorkerOrdinal: true}
 	o := s.SnowflakeOptions()
-	if o.Worker == s.Worker || *o.Worker != 4 || o.WorkerEnv != "W" || !o.Ordinal || o.Marker != nil || o.Workers != nil {
+	if o.Worker == s.Worker || *o.Worker != 4 || o.WorkerEnv != "W" || !o.Ordinal || o.Marker != nil {
 		t.Errorf("SnowflakeOptions of %+v = %+v", s, o)
-	}
-}
-
-func TestSequenceOptions(t *testing.T) {
-	s := policy.Source{Block: 1, MinBlock: 2, MaxBlock: 3, OnBehind: "warn", OnStoreRollback: "advance"}
-	got := s.SequenceOptions()
-	if got.Block != 1 || got.MinBlock != 2 || got.MaxBlock != 3 || got.OnBehind != keysource.RemedyWarn ||
-		got.OnStoreRollback != keysource.RemedyAdvance || got.Reserver != nil || got.Max != 0 || got.MaxKey != nil {
-		t.Errorf("SequenceOptions of %+v = %+v", s, got)
 	}
 }
 
 // TestLeaseDefault: a policy that says nothing of a lease gets the default of the
 // package that makes the keys.
 func TestLeaseDefault(t *testing.T) {
-	if got := (policy.Source{Kind: policy.KindRecycled}).RecycledOptions().Lease; got != keysource.DefaultLease {
-		t.Errorf("the policy's default lease is %v, the key source's is %v", got, keysource.DefaultLease)
+	cfg := policy.Config{Tables: map[string]policy.Table{"t": {Column: "id", InPlace: &policy.Source{Kind: policy.KindRecycled}}}}
+	rules, err := cfg.Compile(dialect.MySQL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rules.Rules()[0].Keys[0].Source.Lease; got != counting.DefaultLease {
+		t.Errorf("the policy's default lease is %v, the key source's is %v", got, counting.DefaultLease)
 	}
 }

@@ -30,7 +30,7 @@ func owner(function string) string {
 	switch rest, ok := strings.CutPrefix(function, module); {
 	case !ok, strings.HasPrefix(rest, "/bench/"):
 		return "others"
-	case strings.HasPrefix(rest, "/keysource."):
+	case strings.HasPrefix(rest, "/keysource."), strings.HasPrefix(rest, "/internal/counting."), strings.HasPrefix(rest, "/internal/keyclock."):
 		return "the source"
 	}
 	return ours

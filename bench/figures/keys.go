@@ -11,6 +11,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/stats"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -125,9 +126,9 @@ func uuids() []Variant {
 
 // counted holds sources with a state, which a store in memory keeps.
 type counted struct {
-	block, numbers *keysource.Sequence
+	block, numbers *counting.Sequence
 	coprime        *keysource.Coprime
-	flakes         *keysource.Snowflake
+	flakes         *counting.Snowflake
 }
 
 // newCounted makes the sources. The snowflakes have enough bits for a loop that does
@@ -145,7 +146,7 @@ func newCounted() (*counted, error) {
 		return nil, err
 	}
 	worker := 1
-	c.flakes, err = keysource.NewSnowflake(keysource.SnowflakeOptions{
+	c.flakes, err = counting.NewSnowflake(nil, keysource.SnowflakeOptions{
 		Bits:   keysource.SnowflakeBits{Time: 41, Worker: 1, Sequence: 21},
 		Worker: &worker,
 		Marker: new(instantMarker),
@@ -154,8 +155,8 @@ func newCounted() (*counted, error) {
 }
 
 // newSequence returns a sequence whose blocks are a fixed size that is rarely used up.
-func newSequence(last int64) (*keysource.Sequence, error) {
-	return keysource.NewSequence(keysource.SequenceOptions{Reserver: new(instantStore), Block: 100_000, Max: last}, keysource.Env{})
+func newSequence(last int64) (*counting.Sequence, error) {
+	return counting.NewSequence(counting.SequenceOptions{Reserver: new(instantStore), Block: 100_000, Max: last}, keysource.Env{})
 }
 
 func (c *counted) variants() []Variant {

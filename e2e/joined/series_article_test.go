@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/series"
 	"github.com/keyfill/keyfill/keysource"
@@ -118,12 +119,12 @@ func getNextKey(tx *sql.Tx, spid int) (int64, error) {
 type recycled struct {
 	t       *testing.T
 	s       *harness.Scratch
-	sources map[int]*keysource.Recycled
+	sources map[int]*counting.Recycled
 }
 
 func newRecycled(t *testing.T, s *harness.Scratch) seriesWorld {
 	harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
-	return &recycled{t: t, s: s, sources: map[int]*keysource.Recycled{}}
+	return &recycled{t: t, s: s, sources: map[int]*counting.Recycled{}}
 }
 
 func (r *recycled) next(process int) (int64, error) {
@@ -146,12 +147,12 @@ func seriesOf(size int64, lease time.Duration) series.Options {
 }
 
 // seriesSource returns a source as a process has it, with a pool of its own.
-func seriesSource(t *testing.T, s *harness.Scratch, size, block int64, lease time.Duration) (*keysource.Recycled, *sql.DB) {
+func seriesSource(t *testing.T, s *harness.Scratch, size, block int64, lease time.Duration) (*counting.Recycled, *sql.DB) {
 	t.Helper()
 	db := store.Pool(s.Dialect, s.Connector)
 	t.Cleanup(func() { db.Close() })
 	rows := series.New(store.New(s.Dialect, db), seriesOf(size, lease))
-	src, err := keysource.NewRecycled(keysource.RecycledOptions{
+	src, err := counting.NewRecycled(counting.RecycledOptions{
 		Store: rows, Size: size, Lease: lease, Block: block, MaxKey: rows.MaxKey,
 	}, keysource.Env{StoreWait: harness.Limit}) // whose attempts are given up late: one that has committed leaves a gap
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/reserver"
 	"github.com/keyfill/keyfill/internal/store/schema"
@@ -212,10 +213,10 @@ func TestSeriesLimit(t *testing.T) {
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
-		source := func() *keysource.Recycled {
+		source := func() *counting.Recycled {
 			o := seriesOf(10, time.Minute)
 			o.Sequence.Bounds.Max = 25
-			src, err := keysource.NewRecycled(keysource.RecycledOptions{
+			src, err := counting.NewRecycled(counting.RecycledOptions{
 				Store: series.New(harness.StoreOf(t, s), o), Size: 10, Block: 5,
 			}, keysource.Env{StoreWait: harness.Limit})
 			if err != nil {
@@ -276,7 +277,7 @@ func TestSeriesBehind(t *testing.T) {
 			{keysource.RemedyWarn, 52, 501, nil},
 		} {
 			rows := series.New(harness.StoreOf(t, s), seriesOf(100, 50*time.Millisecond))
-			src, err := keysource.NewRecycled(keysource.RecycledOptions{
+			src, err := counting.NewRecycled(counting.RecycledOptions{
 				Store: rows, Size: 100, Block: 1, Lease: 50 * time.Millisecond, MaxKey: rows.MaxKey, OnBehind: c.remedy,
 			}, keysource.Env{StoreWait: harness.Limit})
 			if err != nil {
@@ -305,7 +306,7 @@ func TestSeriesBack(t *testing.T) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		for _, remedy := range []keysource.Remedy{keysource.RemedyError, keysource.RemedyAdvance} {
-			src, err := keysource.NewRecycled(keysource.RecycledOptions{
+			src, err := counting.NewRecycled(counting.RecycledOptions{
 				Store: series.New(harness.StoreOf(t, s), seriesOf(1000, time.Minute)), Size: 1000, Block: 10, OnStoreRollback: remedy,
 			}, keysource.Env{StoreWait: harness.Limit})
 			if err != nil {
@@ -352,8 +353,8 @@ func (c *seriesOn) do(query string) error {
 	return err
 }
 
-func (c *seriesOn) at() keysource.SeriesAt {
-	return keysource.SeriesAt{Open: c.open, MaxKey: func(ctx context.Context, from, to int64) (key int64, err error) {
+func (c *seriesOn) at() counting.SeriesAt {
+	return counting.SeriesAt{Open: c.open, MaxKey: func(ctx context.Context, from, to int64) (key int64, err error) {
 		c.within(func(rows *series.Rows) { key, err = rows.MaxKey(ctx, from, to) })
 		return key, err
 	}, Transact: func(_ context.Context, f func(keysource.SeriesStore) error) error {
@@ -432,7 +433,7 @@ func TestSeriesOnConnection(t *testing.T) {
 		o := seriesOf(100, time.Minute)
 		o.Sequence.EnsureSchema = false
 		c := &seriesOn{t: t, s: s, conn: raw, rows: series.New(store.On(s.Dialect, nil), o)}
-		src, err := keysource.NewRecycled(keysource.RecycledOptions{OnConnection: true, Size: 100, Block: 10}, keysource.Env{})
+		src, err := counting.NewRecycled(counting.RecycledOptions{OnConnection: true, Size: 100, Block: 10}, keysource.Env{})
 		if err != nil {
 			t.Fatal(err)
 		}

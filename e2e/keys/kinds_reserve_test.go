@@ -223,13 +223,13 @@ func TestReserveClosed(t *testing.T) {
 	})
 }
 
-// counting is a connector that counts its connections.
-type counting struct {
+// countingConns is a connector that counts its connections.
+type countingConns struct {
 	driver.Connector
 	opened atomic.Int32
 }
 
-func (c *counting) Connect(ctx context.Context) (driver.Conn, error) {
+func (c *countingConns) Connect(ctx context.Context) (driver.Conn, error) {
 	c.opened.Add(1)
 	return c.Connector.Connect(ctx)
 }
@@ -240,7 +240,7 @@ func TestReserveConnections(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
-		c, began := &counting{Connector: s.Connector}, time.Now()
+		c, began := &countingConns{Connector: s.Connector}, time.Now()
 		db, m := harness.OpenConnector(t, c, harness.SequenceID("t"))
 		db.SetMaxOpenConns(1)
 		if n := harness.Count(t, db, "SELECT COUNT(*) FROM t"); n != 0 || c.opened.Load() != 1 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/native"
 	"github.com/keyfill/keyfill/keysource"
@@ -236,7 +237,7 @@ func TestNativeBehind(t *testing.T) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		harness.Exec(t, s.Raw, "INSERT INTO orders VALUES (500)")
 		r := native.New(harness.StoreOf(t, s), native.Sequence{Sequence: "numbers", Columns: harness.Orders.Columns})
-		source, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: r, MaxKey: r.MaxKey, Block: 1}, keysource.Env{})
+		source, err := counting.NewSequence(counting.SequenceOptions{Reserver: r, MaxKey: r.MaxKey, Block: 1}, keysource.Env{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/reserver"
 	"github.com/keyfill/keyfill/internal/store/sequence"
@@ -274,7 +275,7 @@ func TestStoreSequenceOverKeyTable(t *testing.T) {
 				seen := map[int64]bool{}
 				for range 2 {
 					r := reserver.New(harness.StoreOf(t, s), *q)
-					src, err := keysource.NewSequence(keysource.SequenceOptions{
+					src, err := counting.NewSequence(counting.SequenceOptions{
 						Reserver: r, MaxKey: r.MaxKey, Max: 1<<31 - 1, Block: 10,
 					}, keysource.Env{})
 					if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/reserver"
 	"github.com/keyfill/keyfill/internal/store/sequence"
@@ -28,7 +29,7 @@ func TestStoreUnderSequence(t *testing.T) {
 			wg  sync.WaitGroup
 		)
 		for range 4 {
-			src := sequenceOf(t, harness.StoreOf(t, s), q, keysource.SequenceOptions{})
+			src := sequenceOf(t, harness.StoreOf(t, s), q, counting.SequenceOptions{})
 			for range 2 {
 				wg.Go(func() {
 					for {
@@ -59,11 +60,11 @@ func TestStoreUnderSequence(t *testing.T) {
 
 // sequenceOf returns a source that counts through a row, closed when the test
 // ends.
-func sequenceOf(t *testing.T, st *store.Store, q sequence.Sequence, o keysource.SequenceOptions) *keysource.Sequence {
+func sequenceOf(t *testing.T, st *store.Store, q sequence.Sequence, o counting.SequenceOptions) *counting.Sequence {
 	t.Helper()
 	r := reserver.New(st, q)
 	o.Reserver, o.MaxKey, o.Max = r, r.MaxKey, q.Bounds.Max
-	src, err := keysource.NewSequence(o, keysource.Env{})
+	src, err := counting.NewSequence(o, keysource.Env{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func TestStoreUnderSequenceGoesBack(t *testing.T) {
 		ctx := context.Background()
 		st := harness.OpenOrders(t, s)
 		for _, remedy := range []keysource.Remedy{keysource.RemedyError, keysource.RemedyAdvance} {
-			src := sequenceOf(t, st, harness.Orders, keysource.SequenceOptions{Block: 1, OnStoreRollback: remedy})
+			src := sequenceOf(t, st, harness.Orders, counting.SequenceOptions{Block: 1, OnStoreRollback: remedy})
 			last := int64(0)
 			for range 10 {
 				first, err := src.Reserve(ctx, 5)
@@ -108,14 +109,14 @@ func TestStoreUnderSequenceNoRow(t *testing.T) {
 		st := harness.OpenOrders(t, s)
 		q := harness.Orders
 		q.Name, q.Create, q.Exclusive = "another", false, true
-		_, err := sequenceOf(t, st, q, keysource.SequenceOptions{}).Reserve(context.Background(), 1)
+		_, err := sequenceOf(t, st, q, counting.SequenceOptions{}).Reserve(context.Background(), 1)
 		var e *store.Error
 		if !errors.Is(err, store.ErrNoRow) || !errors.As(err, &e) || e.SQL == "" {
 			t.Errorf("Reserve: %v, want %v", err, store.ErrNoRow)
 		}
 		empty := s.Engine.Scratch(t)
 		harness.Exec(t, empty.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
-		_, err = sequenceOf(t, harness.StoreOf(t, empty), harness.Orders, keysource.SequenceOptions{}).Reserve(context.Background(), 1)
+		_, err = sequenceOf(t, harness.StoreOf(t, empty), harness.Orders, counting.SequenceOptions{}).Reserve(context.Background(), 1)
 		if !errors.Is(err, store.ErrTables) {
 			t.Errorf("Reserve: %v, want %v", err, store.ErrTables)
 		}
@@ -137,7 +138,7 @@ func TestStoreUnderSnowflake(t *testing.T) {
 			st := harness.StoreOf(t, s)
 			wg.Go(func() {
 				number := 7
-				src, err := keysource.NewSnowflake(keysource.SnowflakeOptions{
+				src, err := counting.NewSnowflake(nil, keysource.SnowflakeOptions{
 					Worker: &number,
 					Marker: worker.New(st, worker.Worker{Name: "flakes", Number: 7}),
 				}, keysource.Env{})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/boxing"
 	"github.com/keyfill/keyfill/internal/drivers"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/keys/relation"
@@ -59,7 +60,7 @@ func (c *counting) take(n int64) (int64, error) {
 
 func (c *counting) Give(_ context.Context, room []driver.Value, _ *table.Table, _, n int) ([]driver.Value, error) {
 	first, err := c.take(int64(n))
-	return keysource.AppendIntegers(room, first, n, ""), err
+	return boxing.AppendIntegers(room, first, n, ""), err
 }
 
 func (c *counting) Reserve(_ context.Context, _ *table.Table, _ int, n int64) (int64, error) {
@@ -68,7 +69,7 @@ func (c *counting) Reserve(_ context.Context, _ *table.Table, _ int, n int64) (i
 
 func (c *counting) GiveWithin(_ context.Context, _ *table.Table, _, n int, _ keys.Parents) ([]driver.Value, error) {
 	first, err := c.take(int64(n))
-	return keysource.Integers(first, n, ""), err
+	return boxing.Integers(first, n, ""), err
 }
 
 func (c *counting) Spares() bool { return c.spares }

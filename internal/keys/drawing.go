@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 
+	"github.com/keyfill/keyfill/internal/boxing"
 	"github.com/keyfill/keyfill/internal/keys/counter"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/table"
@@ -40,7 +41,7 @@ func (dr Drawing) Append(ctx context.Context, room []driver.Value, n int) ([]dri
 	if err != nil {
 		return nil, err
 	}
-	return keysource.AppendIntegers(room, first, n, dr.Key.Layout), nil
+	return boxing.AppendIntegers(room, first, n, dr.Key.Layout), nil
 }
 
 // Reserve returns the first of n consecutive integers for the column, and the counter that

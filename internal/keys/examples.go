@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/internal/boxing"
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -21,7 +22,7 @@ func (Examples) Give(ctx context.Context, room []driver.Value, t *table.Table, i
 	if k.Shape != nil {
 		return k.Example(n)
 	}
-	return keysource.AppendIntegers(room, 1, n, k.Layout), nil
+	return boxing.AppendIntegers(room, 1, n, k.Layout), nil
 }
 
 // Reserve returns 1: the rows of an INSERT … SELECT are numbered from 1.
@@ -30,7 +31,7 @@ func (Examples) Reserve(context.Context, *table.Table, int, int64) (int64, error
 // GiveWithin returns the numbers from 1, for rows that are numbered within their
 // parents.
 func (Examples) GiveWithin(_ context.Context, t *table.Table, i, n int, _ Parents) ([]driver.Value, error) {
-	return keysource.Integers(1, n, t.KeyColumns[i].Layout), nil
+	return boxing.Integers(1, n, t.KeyColumns[i].Layout), nil
 }
 
 // Spares returns false: an explanation shows only the keys of the rows.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/internal/boxing"
 	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/table"
@@ -25,7 +26,7 @@ func (g *Conn) Give(ctx context.Context, room []driver.Value, t *table.Table, i,
 		if key, err := pendingKey(ctx, dr, n); err != nil {
 			return nil, err
 		} else if key != 0 {
-			return keysource.AppendIntegers(room, key, 1, dr.Key.Layout), nil
+			return boxing.AppendIntegers(room, key, 1, dr.Key.Layout), nil
 		}
 	}
 	if dr.Key.Shape != nil {
@@ -41,7 +42,7 @@ func (g *Conn) Give(ctx context.Context, room []driver.Value, t *table.Table, i,
 		dr.NoteNoKey(ctx, err)
 		return nil, g.Held(err)
 	}
-	return keysource.AppendIntegers(room, first, n, dr.Key.Layout), nil
+	return boxing.AppendIntegers(room, first, n, dr.Key.Layout), nil
 }
 
 // Reserve returns the first of n integers for a statement on the connection.

@@ -10,6 +10,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/store"
@@ -107,7 +108,7 @@ func complete(k *table.Column, d *dialect.Dialect, st *State, row *sequence.Sequ
 	st.Row = row
 	switch {
 	case src.Kind == policy.KindRecycled:
-		row.Parameters = fmt.Sprintf("series=%d", cmp.Or(src.Series, keysource.DefaultSeries))
+		row.Parameters = fmt.Sprintf("series=%d", cmp.Or(src.Series, counting.DefaultSeries))
 		st.Series = true
 	case len(k.Rule.Scope) > 0:
 		scope := scope.Scope{Name: row.Name, Column: row.Columns[0]}
@@ -151,7 +152,7 @@ func sharedColumns(e *table.Engine, t *table.Table, k *table.Column, find func(s
 }
 
 // aheadAllowed is how far the time of the greatest key may be ahead of the clock: a
-// snowflake waits that long ([keysource.Snowflake.Above]).
+// snowflake waits that long ([counting.Snowflake.Above]).
 const aheadAllowed = 10 * time.Second
 
 var (

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/keys/counter"
+	"github.com/keyfill/keyfill/internal/mapping"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -15,7 +16,7 @@ func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		keys, err := keysource.Keys(c.Mapping, first, n, dr.Key.Layout)
+		keys, err := mapping.Keys(c.Mapping, first, n, dr.Key.Layout)
 		if err == nil {
 			dr.warn(ctx, c, first+int64(n)-1)
 		}
@@ -29,7 +30,7 @@ func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		one, err := keysource.Keys(c.Mapping, number, 1, dr.Key.Layout)
+		one, err := mapping.Keys(c.Mapping, number, 1, dr.Key.Layout)
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +49,7 @@ func (dr Drawing) warnOfEnd(ctx context.Context, c *counter.Counter) {
 // warn logs once that most keys of a counter are used, for keys that are made from
 // numbers. last is the number of the key that was just made.
 func (dr Drawing) warn(ctx context.Context, c *counter.Counter, last int64) {
-	if keysource.Share(c.Mapping, last+1) < keysource.WarnShare || !c.Warned.CompareAndSwap(false, true) {
+	if mapping.Share(c.Mapping, last+1) < mapping.WarnShare || !c.Warned.CompareAndSwap(false, true) {
 		return
 	}
 	dr.LogNearEnd(ctx, c.Mapping.Last(), keysource.EndRemedy(c.Mapping))

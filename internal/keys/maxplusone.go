@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/fetching"
 	"github.com/keyfill/keyfill/internal/keys/counter"
 	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/keys/table"
@@ -34,12 +35,12 @@ var (
 func (dr Drawing) afterMax(ctx context.Context, n int64) (int64, error) {
 	began := time.Now()
 	first, err := dr.readMax(ctx, n)
-	meter, _ := dr.sources.maxima.LoadOrStore(table.SourceName(dr.Table.Rule.Entry, &dr.Key.Rule), new(keysource.Meter))
+	meter, _ := dr.sources.maxima.LoadOrStore(table.SourceName(dr.Table.Rule.Entry, &dr.Key.Rule), new(fetching.Meter))
 	if err != nil {
-		meter.(*keysource.Meter).Failed(time.Now(), err)
+		meter.(*fetching.Meter).Failed(time.Now(), err)
 		return 0, err
 	}
-	meter.(*keysource.Meter).Fetched(time.Now(), time.Since(began), n, 0)
+	meter.(*fetching.Meter).Fetched(time.Now(), time.Since(began), n, 0)
 	return first, nil
 }
 

@@ -8,7 +8,9 @@ import (
 	"sync/atomic"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/drivers"
+	"github.com/keyfill/keyfill/internal/fetching"
 	"github.com/keyfill/keyfill/internal/keys/counter"
 	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/keys/relation"
@@ -29,7 +31,7 @@ type Sources struct {
 	found    counter.FoundCounters
 	flakes   *numbering.SharedSnowflakes
 	taken    []int                                 // the worker numbers that this database has taken in flakes
-	maxima   sync.Map                              // a *keysource.Meter for each maxplusone source, by its name
+	maxima   sync.Map                              // a *fetching.Meter for each maxplusone source, by its name
 	standIn  func(state string) keysource.Reserver // makes the stand-in for a store; nil outside tests
 	early    *earlyOpening
 	forgets  atomic.Uint64 // counts the calls of ForgetStates
@@ -75,7 +77,7 @@ func (s *Sources) openSnowflake(src policy.Source) error {
 		}
 		return err
 	}
-	probe, err := keysource.NewSnowflake(o, s.Env)
+	probe, err := counting.NewSnowflake(nil, o, s.Env)
 	if err != nil {
 		return err
 	}
@@ -131,7 +133,7 @@ func (s *Sources) addTo(sum *numbering.Sums) {
 	s.counters.AddTo(sum)
 	s.maxima.Range(func(name, meter any) bool {
 		one := numbering.SourceState{Source: name.(string), States: 1, Worker: -1}
-		one.Fetched(meter.(*keysource.Meter).Fetching(sum.Now, 0))
+		one.Fetched(meter.(*fetching.Meter).Fetching(sum.Now, 0))
 		sum.Add(one)
 		return true
 	})

@@ -11,12 +11,12 @@
 //	binding        which state serves a column; claims record that
 //	upstream       blocks of integers from another store
 //	sequence       the row of a counter, and how integers are reserved from it
-//	reserver       opens such a row, for a [keysource.Sequence]
-//	native         a sequence of the engine, for a [keysource.Sequence]
-//	series         runs of integers that a process owns, for a [keysource.Recycled]
+//	reserver       opens such a row, for a [counting.Sequence]
+//	native         a sequence of the engine, for a [counting.Sequence]
+//	series         runs of integers that a process owns, for a [counting.Recycled]
 //	scope          a numbering within each parent, such as the lines of each order
 //	worker         until when snowflake workers have reserved time, for a
-//	               [keysource.Snowflake]
+//	               [counting.Snowflake]
 //
 // All packages except engine import this one, and each may import the packages above it
 // in this list. TestImports of the module lists the imports.
@@ -138,7 +138,7 @@
 //
 //	db := store.Pool(d, connector) // nothing is connected yet
 //	st := store.New(dialect.MariaDB(), db)
-//	src, err := keysource.NewSequence(keysource.SequenceOptions{
+//	src, err := counting.NewSequence(counting.SequenceOptions{
 //		Reserver: reserver.New(st, sequence.Sequence{
 //			Name:    "orders.id",
 //			Columns: []store.Column{{Table: "orders", Name: "id"}},
@@ -146,7 +146,7 @@
 //		}),
 //	}, keysource.Env{})
 //
-// and worker.New for a [keysource.Snowflake], series.New for a [keysource.Recycled].
+// and worker.New for a [counting.Snowflake], series.New for a [counting.Recycled].
 //
 // # Where
 //

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -21,7 +22,7 @@ type Counted struct {
 // more: spare returns how many more at most, by how many of its requests have failed.
 func RoundTrips(t *testing.T, s Counted, spare func(failed int) int) {
 	const block, blocks = 100, 50
-	src, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Open().Reserver(State("alone")), Block: block}, patient)
+	src, err := counting.NewSequence(counting.SequenceOptions{Reserver: s.Open().Reserver(State("alone")), Block: block}, patient)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func RoundTripsASecond(t *testing.T, start func(t *testing.T) Counted) {
 			s := start(t)
 			var group sync.WaitGroup
 			for i := range m.processes {
-				src, err := SourceOptions{Kind: m.kind, Name: m.kind, Owner: fmt.Sprint("owner", i), Lease: keysource.DefaultLease}.Open(s.Open())
+				src, err := SourceOptions{Kind: m.kind, Name: m.kind, Owner: fmt.Sprint("owner", i), Lease: counting.DefaultLease}.Open(s.Open())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -35,8 +36,8 @@ var kinds = map[string]settings{
 	"block":    {block: 1},
 	"series":   {size: 1000, block: 20},
 	"short":    {size: 100},
-	"usual":    {size: keysource.DefaultSeries}, // what a policy without further settings opens
-	"leased":   {size: 1},                       // a snowflake whose worker's number is leased
+	"usual":    {size: counting.DefaultSeries}, // what a policy without further settings opens
+	"leased":   {size: 1},                      // a snowflake whose worker's number is leased
 }
 
 // Kinds are the kinds of [SourceOptions] with which most tests draw.
@@ -67,17 +68,17 @@ func (o SourceOptions) Open(s keysource.Store) (Source, error) {
 		return leased(s, o.Series(s), o, patient)
 	}
 	if kind.size > 0 {
-		return keysource.NewRecycled(keysource.RecycledOptions{Store: o.Series(s), Size: kind.size, Lease: o.Lease, Block: kind.block}, patient)
+		return counting.NewRecycled(counting.RecycledOptions{Store: o.Series(s), Size: kind.size, Lease: o.Lease, Block: kind.block}, patient)
 	}
-	return keysource.NewSequence(keysource.SequenceOptions{Reserver: s.Reserver(State(o.Name)), Block: kind.block}, patient)
+	return counting.NewSequence(counting.SequenceOptions{Reserver: s.Reserver(State(o.Name)), Block: kind.block}, patient)
 }
 
 // leased opens a snowflake whose worker's number comes from a state's integers.
-func leased(s keysource.Store, numbers keysource.SeriesStore, o SourceOptions, env keysource.Env) (*keysource.Leased, error) {
-	return keysource.NewLeased(keysource.LeasedOptions{
+func leased(s keysource.Store, numbers keysource.SeriesStore, o SourceOptions, env keysource.Env) (*counting.Leased, error) {
+	return counting.NewLeased(counting.LeasedOptions{
 		Store: numbers, Lease: o.Lease,
-		Open: func(worker int) (*keysource.Snowflake, error) {
-			return keysource.NewSnowflake(keysource.SnowflakeOptions{
+		Open: func(worker int) (*counting.Snowflake, error) {
+			return counting.NewSnowflake(nil, keysource.SnowflakeOptions{
 				Worker: &worker, Marker: s.Marker(State(o.Name+" (marks)"), int64(worker), o.Owner),
 			}, env)
 		},
@@ -201,7 +202,7 @@ func testWorkerNumbers(t *testing.T, o Options) {
 	numbers := State(name("workers"))
 	numbers.Max = stores * each
 	for round := range 2 {
-		sources := make([]*keysource.Leased, stores*each)
+		sources := make([]*counting.Leased, stores*each)
 		var group sync.WaitGroup
 		for i := range stores {
 			s := o.open(t)

@@ -1,10 +1,10 @@
 package outcome
 
 import (
+	"github.com/keyfill/keyfill/internal/boxing"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/rewrite/bind"
-	"github.com/keyfill/keyfill/keysource"
 )
 
 // numberedKeys returns the keys that the rows of a query may have got, all with an
@@ -20,7 +20,7 @@ func numberedKeys(x *execution.Execution) []execution.RecordedKey {
 					continue
 				}
 				k := &t.KeyColumns[d.Key]
-				key := keysource.Integers(x.Drawn.Keys[i][1].(int64)+1+row, 1, k.Layout)[0]
+				key := boxing.Integers(x.Drawn.Keys[i][1].(int64)+1+row, 1, k.Layout)[0]
 				numbered = append(numbered, execution.RecordedKey{Table: t.Table, Column: k.Name, Row: int(row), Key: k.Reported(key)})
 			}
 		}

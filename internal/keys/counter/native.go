@@ -3,13 +3,13 @@ package counter
 import (
 	"context"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/statestore"
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/store/binding"
 	"github.com/keyfill/keyfill/internal/store/native"
-	"github.com/keyfill/keyfill/keysource"
 )
 
 // newNative returns the counter for a sequence of the engine, from which other programs
@@ -42,12 +42,12 @@ func (dr Making) newNative(ctx context.Context) (*Counter, error) {
 		})
 		return claim, err
 	}
-	o := src.SequenceOptions()
+	o := SequenceOptions(src)
 	o.Reserver, o.MaxKey, o.Max = statestore.WatchedNumbers{NumberState: engine.Own, Watch: dr.Watch("")}, engine.Own.MaxKey, dr.Key.Limit()
 	o.EndRemedy = "a greater MAXVALUE where the sequence ends before that, or a wider column and max_bits"
 	o.Warn, o.Raise = dr.WarnOfBehind(engine.Own), c.raise
 	c.WarnAt, c.Remedy = table.WarnAt(o.Max), o.EndRemedy
-	if engine.Source, err = keysource.NewSequence(o, dr.Env()); err != nil {
+	if engine.Source, err = counting.NewSequence(o, dr.Env()); err != nil {
 		return nil, err
 	}
 	c.Numbers = engine

@@ -3,13 +3,13 @@ package counter
 import (
 	"crypto/rand"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/keys/statestore"
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/internal/store/series"
-	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -23,7 +23,7 @@ func (dr Making) newRecycled(src policy.Source, row sequence.Sequence, ranked bo
 		// a series of integers.
 		Owner: owner() + "/" + rand.Text(),
 	}
-	o, made := src.RecycledOptions(), new(numbering.Recycled)
+	o, made := RecycledOptions(src), new(numbering.Recycled)
 	if dr.Tables.StatesOnConnection() && src.Store == "" {
 		if numbering.IsElsewhere(dr.On, schema) {
 			return nil, numbering.ErrElsewhere
@@ -44,7 +44,7 @@ func (dr Making) newRecycled(src policy.Source, row sequence.Sequence, ranked bo
 		}
 		c.Bound = newBound(row, rows.Bind)
 	}
-	source, err := keysource.NewRecycled(o, dr.Env())
+	source, err := counting.NewRecycled(o, dr.Env())
 	if err != nil {
 		return nil, err
 	}

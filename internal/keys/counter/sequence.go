@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/keys/statestore"
 	"github.com/keyfill/keyfill/internal/keys/table"
@@ -28,7 +29,7 @@ func (dr Making) newSequence(ctx context.Context) (*Counter, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := src.SequenceOptions()
+	o := SequenceOptions(src)
 	o.Max = last
 	row := dr.Key.Row(dr.State, facts, columns)
 	row.Bounds.Max = last
@@ -62,7 +63,7 @@ func (dr Making) newSequence(ctx context.Context) (*Counter, error) {
 
 // countThrough completes a counter that counts in a row. ranked reports that the row
 // may be compared with the greatest key.
-func (dr Making) countThrough(ctx context.Context, src policy.Source, row sequence.Sequence, ranked bool, schema string, o keysource.SequenceOptions, c *Counter) (*Counter, error) {
+func (dr Making) countThrough(ctx context.Context, src policy.Source, row sequence.Sequence, ranked bool, schema string, o counting.SequenceOptions, c *Counter) (*Counter, error) {
 	var at *numbering.ConnRow
 	var full *numbering.FullServer
 	var ends statestore.EndingState
@@ -102,7 +103,7 @@ func (dr Making) countThrough(ctx context.Context, src policy.Source, row sequen
 		// unless the keys are unique over all values.
 		o.MaxKey = nil
 	}
-	source, err := keysource.NewSequence(o, dr.Env())
+	source, err := counting.NewSequence(o, dr.Env())
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/keys/statestore"
 	"github.com/keyfill/keyfill/internal/keys/table"
@@ -69,7 +70,7 @@ func (dr Making) newSnowflake(ctx context.Context) (*Counter, error) {
 		marker = &statestore.NumberedMark{MarkState: marker, Log: dr.Tables.Log, Source: source, Worker: worker.Number, Rivals: dr.Tables.Paced.Rivals.Of(source)}
 	}
 	o.Marker = marker
-	flake, err := keysource.NewSnowflake(o, dr.Env())
+	flake, err := counting.NewSnowflake(nil, o, dr.Env())
 	if err != nil {
 		return nil, err
 	}
@@ -109,13 +110,13 @@ func (dr Making) leased(src policy.Source, o keysource.SnowflakeOptions, st stat
 		Size: 1, Lease: src.WorkerLease,
 		Owner: owner() + "/" + rand.Text(), // a name of its own: see newRecycled
 	}
-	return keysource.NewLeased(keysource.LeasedOptions{
+	return counting.NewLeased(counting.LeasedOptions{
 		Store: st.Series(numbers), Lease: src.WorkerLease,
-		Open: func(number int) (*keysource.Snowflake, error) {
+		Open: func(number int) (*counting.Snowflake, error) {
 			o, worker := o, worker
 			worker.Number = int64(number)
 			o.Worker, o.Marker = &number, st.Marker(worker)
-			return keysource.NewSnowflake(o, dr.Env())
+			return counting.NewSnowflake(nil, o, dr.Env())
 		},
 	}, dr.Env())
 }
@@ -137,7 +138,7 @@ func leasedName(state string) string {
 // floorOf returns the Floor of a snowflake for a key column, which raises the snowflake
 // above the greatest key. It is nil if no index finds that key, or if the policy does
 // not want it to be read.
-func (dr Making) floorOf(flake *keysource.Snowflake, facts *table.Facts, number int) *numbering.Floor {
+func (dr Making) floorOf(flake *counting.Snowflake, facts *table.Facts, number int) *numbering.Floor {
 	found := &facts.Columns[dr.Index]
 	composite, isText := dr.Key.Shape.(*keysource.Composite)
 	if !found.Leads || !isText && !found.Ranked || dr.Key.Rule.Source.OnBehind == keysource.RemedyWarn {

@@ -2,6 +2,7 @@ package counter
 
 import (
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/store/scope"
 	"github.com/keyfill/keyfill/keysource"
@@ -16,7 +17,7 @@ func (dr Making) newStandIn() (*Counter, error) {
 	if len(dr.Key.Rule.Scope) > 0 {
 		return &Counter{Numbers: dr.newScopedStandIn()}, nil
 	}
-	o := dr.Key.Rule.Source.SequenceOptions()
+	o := SequenceOptions(dr.Key.Rule.Source)
 	mapping, last, err := dr.Key.Bounded(dr.State)
 	if err != nil {
 		return nil, err
@@ -25,7 +26,7 @@ func (dr Making) newStandIn() (*Counter, error) {
 		mapping, o.EndRemedy = dr.Key.FromOne(mapping), keysource.EndRemedy(mapping)
 	}
 	o.Reserver, o.Max = dr.StandIn(dr.State), last
-	source, err := keysource.NewSequence(o, dr.Tables.Env)
+	source, err := counting.NewSequence(o, dr.Tables.Env)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/keys/statestore"
@@ -29,8 +30,8 @@ type ConnRow struct {
 }
 
 // at returns access to the row on the connection of g.
-func (r *ConnRow) at(g *relation.Session) keysource.At {
-	at := keysource.At{Open: g.Tx != session.Outside}
+func (r *ConnRow) at(g *relation.Session) counting.At {
+	at := counting.At{Open: g.Tx != session.Outside}
 	rows := r.Rows.At(store.On(r.Dialect, g.Own()))
 	at.Reserver = Committing{r, g, rows}
 	if at.Open {
@@ -133,8 +134,8 @@ func (r *ConnRow) Bind(ctx context.Context, g *relation.Session, c store.Column)
 }
 
 // seriesAt returns access to the series of integers on the connection of g.
-func (r *ConnRow) seriesAt(g *relation.Session) keysource.SeriesAt {
-	at := keysource.SeriesAt{Open: g.Tx != session.Outside}
+func (r *ConnRow) seriesAt(g *relation.Session) counting.SeriesAt {
+	at := counting.SeriesAt{Open: g.Tx != session.Outside}
 	at.Transact = func(ctx context.Context, f func(keysource.SeriesStore) error) (err error) {
 		told := &statestore.HeldLines{Of: r.Leases}
 		defer func() {

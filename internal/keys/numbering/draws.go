@@ -4,12 +4,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/internal/fetching"
 )
 
 // draws measures the numbers that are drawn in the transactions of statements.
 type draws struct {
-	meter keysource.Meter
+	meter fetching.Meter
 	next  atomic.Int64 // the last number that was drawn plus one; 0 before the first
 }
 

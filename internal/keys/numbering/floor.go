@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/store"
@@ -16,7 +17,7 @@ import (
 // Floor makes a snowflake without a stored mark begin above the keys that its worker
 // has stored: the clock may have been set back while no process ran.
 type Floor struct {
-	Flake  *keysource.Snowflake
+	Flake  *counting.Snowflake
 	Column store.Column
 	Tables *relation.Tables
 	Table  *table.Table

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/statestore"
 	"github.com/keyfill/keyfill/internal/keys/table"
@@ -74,11 +75,11 @@ func (f *FullServer) tell() {
 	f.waiting = nil
 }
 
-// reserve reserves n integers of a source as [keysource.Sequence.Reserve] does. If the
+// reserve reserves n integers of a source as [counting.Sequence.Reserve] does. If the
 // store gets no connection, it reserves them on the connection of g, whose settings are
 // as the driver has opened it. ok is false if that fails too: the process then knows of
 // no reserved number.
-func (f *FullServer) reserve(ctx context.Context, g *relation.Session, s *keysource.Sequence, n int64) (first int64, ok bool, err error) {
+func (f *FullServer) reserve(ctx context.Context, g *relation.Session, s *counting.Sequence, n int64) (first int64, ok bool, err error) {
 	wait, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w := &fullWait{give: cancel}
@@ -93,7 +94,7 @@ func (f *FullServer) reserve(ctx context.Context, g *relation.Session, s *keysou
 	if err == nil || !full || ctx.Err() != nil {
 		return first, true, err
 	}
-	first, err = s.ReserveWithin(ctx, n, keysource.At{Reserver: lentRow{f.rows, g}, MaxKey: refuseMaxKey, Open: true})
+	first, err = s.ReserveWithin(ctx, n, counting.At{Reserver: lentRow{f.rows, g}, MaxKey: refuseMaxKey, Open: true})
 	return first, err == nil, nil
 }
 

@@ -124,7 +124,7 @@ func (r *JoinedRow) failed(ctx context.Context, g *relation.Session, err error) 
 }
 
 // back decides what to do with n numbers that were drawn although they are below what
-// committed transactions have drawn, as a [keysource.Sequence] decides about a block of
+// committed transactions have drawn, as a [counting.Sequence] decides about a block of
 // integers. It compares after the draw: the draw's lock keeps other transactions from
 // changing the row, and under REPEATABLE READ a condition in the UPDATE would compare
 // an old row.

@@ -3,6 +3,7 @@ package numbering
 import (
 	"context"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/native"
@@ -11,7 +12,7 @@ import (
 
 // EngineSequence draws the numbers of a sequence of the engine.
 type EngineSequence struct {
-	Source *keysource.Sequence
+	Source *counting.Sequence
 	Native native.Sequence
 	Own    *native.Reserver // draws on a connection of keyfill's own
 }
@@ -49,7 +50,7 @@ func (s *EngineSequence) Reserve(ctx context.Context, g *relation.Session, n int
 	case err != nil:
 		return 0, err
 	case within:
-		return s.Source.ReserveWithin(ctx, n, keysource.At{Reserver: inTransaction{at}, MaxKey: at.MaxKey})
+		return s.Source.ReserveWithin(ctx, n, counting.At{Reserver: inTransaction{at}, MaxKey: at.MaxKey})
 	}
 	return reserveApart(ctx, g, s.Source, s.Native.Columns, n)
 }

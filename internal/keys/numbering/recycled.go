@@ -5,15 +5,15 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/store"
-	"github.com/keyfill/keyfill/keysource"
 )
 
 // Recycled draws the numbers of a series (a run of integers) that the process leases.
 // Numbers that it leaves unused are later given to another process.
 type Recycled struct {
-	Source *keysource.Recycled
+	Source *counting.Recycled
 	Row    *ConnRow // set if the row is read on the connection of each statement; otherwise nil
 
 	Columns []store.Column // the columns whose greatest key is read on a connection of keyfill's own; nil if none is read

@@ -5,18 +5,18 @@ import (
 	"errors"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/statestore"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/upstream"
-	"github.com/keyfill/keyfill/keysource"
 )
 
 // BlockSequence draws the numbers of a row in a store, which it reserves in blocks
 // (ranges of integers).
 type BlockSequence struct {
-	Source *keysource.Sequence
+	Source *counting.Sequence
 	Row    *ConnRow // set if the row is read on the connection of each statement; otherwise nil
 
 	// Ends reads the row on a connection of keyfill's own; it is nil if the row never has
@@ -32,7 +32,7 @@ type BlockSequence struct {
 
 // reserveApart reserves n integers on a connection of keyfill's own: see
 // [relation.Apart].
-func reserveApart(ctx context.Context, g *relation.Session, s *keysource.Sequence, columns []store.Column, n int64) (first int64, err error) {
+func reserveApart(ctx context.Context, g *relation.Session, s *counting.Sequence, columns []store.Column, n int64) (first int64, err error) {
 	if n > 0 {
 		if first, ok := s.Take(n); ok {
 			return first, nil

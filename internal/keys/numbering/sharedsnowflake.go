@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/statestore"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -13,7 +14,7 @@ import (
 // workers holds the worker numbers of the snowflakes without a store that are open in
 // this process. A process may use each number only once, even for two databases: if
 // they were opened under different names, they can be the same database.
-var workers keysource.Workers
+var workers counting.Workers
 
 // SharedSnowflakes are the snowflakes without a store of one registered name. All
 // databases that are opened through that name share the snowflake of a worker number.
@@ -23,7 +24,7 @@ type SharedSnowflakes struct {
 }
 
 type sharedFlake struct {
-	*keysource.Snowflake
+	*counting.Snowflake
 	bits  keysource.SnowflakeBits
 	users int
 }
@@ -47,8 +48,7 @@ func (f *SharedSnowflakes) Take(o keysource.SnowflakeOptions, env keysource.Env)
 		one.users++
 		return number, nil
 	}
-	o.Workers = &workers
-	made, err := keysource.NewSnowflake(o, env)
+	made, err := counting.NewSnowflake(&workers, o, env)
 	if errors.Is(err, keysource.ErrWorkerTaken) {
 		return 0, fmt.Errorf("%w by a database that was opened through another name: give this one another number, or a store, or open both through one name", err)
 	}
@@ -60,7 +60,7 @@ func (f *SharedSnowflakes) Take(o keysource.SnowflakeOptions, env keysource.Env)
 }
 
 // Get returns the snowflake with the options' worker number, which Take has made.
-func (f *SharedSnowflakes) Get(o keysource.SnowflakeOptions) (*keysource.Snowflake, error) {
+func (f *SharedSnowflakes) Get(o keysource.SnowflakeOptions) (*counting.Snowflake, error) {
 	number, err := o.Number()
 	if err != nil {
 		return nil, err

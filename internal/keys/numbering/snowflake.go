@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -27,8 +28,8 @@ type Flake interface {
 }
 
 var (
-	_ Flake = (*keysource.Snowflake)(nil)
-	_ Flake = (*keysource.Leased)(nil)
+	_ Flake = (*counting.Snowflake)(nil)
+	_ Flake = (*counting.Leased)(nil)
 )
 
 // Reserve implements [Numbers].
@@ -51,7 +52,7 @@ func (s *Snowflake) Close(ctx context.Context) error {
 	if s.Shared {
 		return nil
 	}
-	if leased, ok := s.Flake.(*keysource.Leased); ok {
+	if leased, ok := s.Flake.(*counting.Leased); ok {
 		return leave(ctx, leased)
 	}
 	return s.Flake.Close(ctx)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/counting"
+	"github.com/keyfill/keyfill/internal/fetching"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/store/upstream"
 	"github.com/keyfill/keyfill/keysource"
@@ -77,7 +79,7 @@ func StateOf(source string, n Numbers, now time.Time) SourceState {
 	return st
 }
 
-func (st *SourceState) ofSequence(from keysource.SequenceStats, now time.Time) {
+func (st *SourceState) ofSequence(from counting.SequenceStats, now time.Time) {
 	st.Next, st.Left, st.Block, st.Waits = from.Next, from.Left, from.Block, uint64(from.Waits)
 	st.Fetched(from.Fetching)
 	st.LastKeyAt = from.LastUse
@@ -102,7 +104,7 @@ func (st *SourceState) ofUpstream(u *upstream.Upstream) {
 	}
 }
 
-func (st *SourceState) ofRecycled(from keysource.RecycledStats) {
+func (st *SourceState) ofRecycled(from counting.RecycledStats) {
 	st.Next, st.Left, st.Block, st.Waits = from.Next, from.Left, from.Block, uint64(from.Waits)
 	st.Fetched(from.Fetching)
 	st.LeaseHeld, st.LeaseUntil = from.LeaseHeld, from.Until
@@ -110,11 +112,11 @@ func (st *SourceState) ofRecycled(from keysource.RecycledStats) {
 }
 
 func (st *SourceState) ofFlake(f Flake) {
-	var from keysource.SnowflakeStats
+	var from counting.SnowflakeStats
 	switch f := f.(type) {
-	case *keysource.Snowflake:
+	case *counting.Snowflake:
 		from = f.Stats()
-	case *keysource.Leased:
+	case *counting.Leased:
 		leased := f.Stats()
 		from = leased.Snowflake
 		from.Err = cmp.Or(leased.Err, from.Err)
@@ -143,7 +145,7 @@ func (st *SourceState) ofDraws(d *draws, last int64, now time.Time) {
 }
 
 // Fetched sets the fields about fetches from a store.
-func (st *SourceState) Fetched(f keysource.Fetching) {
+func (st *SourceState) Fetched(f fetching.Fetching) {
 	st.Fetches, st.FetchErrors, st.PerSecond = f.Fetches, f.Errors, f.PerSecond
 	st.LastFetch, st.SlowestFetch, st.FetchTime, st.LastFetchAt = f.Last, f.Slowest, f.Total, f.LastAt
 	if f.Fetches > 0 {
@@ -248,7 +250,7 @@ func shownFault(err error) string {
 // leaseOf returns how long a lease of the source lasts, 0 if the source has no leases.
 func leaseOf(s policy.Source) time.Duration {
 	if s.Kind == policy.KindRecycled {
-		return cmp.Or(s.Lease, keysource.DefaultLease)
+		return cmp.Or(s.Lease, counting.DefaultLease)
 	}
 	return s.WorkerLease
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/statestore"
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
@@ -19,8 +20,8 @@ type AlteredTables struct {
 	facts map[*table.Table]*table.Facts
 	at    uint64 // the value of Altered.Times when facts were read
 
-	Sequences map[*keysource.Sequence]SequenceHere // the engine's own sequences
-	Reset     []*keysource.Sequence                // sequences that were used after the transaction may have reset them
+	Sequences map[*counting.Sequence]SequenceHere // the engine's own sequences
+	Reset     []*counting.Sequence                // sequences that were used after the transaction may have reset them
 
 	schemas map[string]string // the schema that each name means, by search path and name: see ProvenNaming
 	plans   *plans.Cache      // plans that depend on the facts and schemas above
@@ -56,7 +57,7 @@ func (g *Session) IsAltered() bool { return g != nil && g.Altered.On && !g.Table
 func (a *AlteredTables) Here(g *Session) *AlteredTables {
 	if a.at != g.Altered.Times || a.plans == nil {
 		clear(a.facts)
-		a.at, a.schemas, a.Sequences = g.Altered.Times, map[string]string{}, map[*keysource.Sequence]SequenceHere{}
+		a.at, a.schemas, a.Sequences = g.Altered.Times, map[string]string{}, map[*counting.Sequence]SequenceHere{}
 		a.plans = plans.NewCache(table.CacheEntries/64, table.CacheBytes/64)
 	}
 	return a

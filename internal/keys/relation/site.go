@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/keys/statestore"
 	"github.com/keyfill/keyfill/internal/keys/table"
@@ -65,9 +66,9 @@ func (s Site) Watch(name string) statestore.SourceWatch {
 // series (a leased run of integers), 0 for the default one.
 func (s Site) Leases(size int64, lease time.Duration) *statestore.LeaseLog {
 	source := s.Source()
-	l := &statestore.LeaseLog{Log: s.Tables.Log, Source: source, Lease: cmp.Or(lease, keysource.DefaultLease), Lost: s.Tables.Losses.Of(source)}
+	l := &statestore.LeaseLog{Log: s.Tables.Log, Source: source, Lease: cmp.Or(lease, counting.DefaultLease), Lost: s.Tables.Losses.Of(source)}
 	if !table.OfWorkers(s.Key.Rule.Source) {
-		l.Size = cmp.Or(size, keysource.DefaultSeries)
+		l.Size = cmp.Or(size, counting.DefaultSeries)
 	}
 	return l
 }

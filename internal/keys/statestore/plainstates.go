@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/reserver"
 	"github.com/keyfill/keyfill/internal/store/sequence"
@@ -39,7 +40,7 @@ func (p plainStates) Numbers(row sequence.Sequence) (NumberState, error) {
 }
 
 func (p plainStates) Series(o series.Options) SeriesState {
-	size, lease := cmp.Or(o.Size, keysource.DefaultSeries), cmp.Or(o.Lease, keysource.DefaultLease)
+	size, lease := cmp.Or(o.Size, counting.DefaultSeries), cmp.Or(o.Lease, counting.DefaultLease)
 	b := p.state(o.Sequence, fmt.Sprintf("series=%d", size))
 	return &plainSeries{b, p.at.Series(b.state, keysource.SeriesOwner{Size: size, Lease: lease, Owner: o.Owner})}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/mapping"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -42,7 +43,7 @@ func (k *Column) StateValues() []string {
 }
 
 // WarnAt returns the number from which on most of the numbers up to last are used.
-func WarnAt(last int64) int64 { return int64(float64(last) * keysource.WarnShare) }
+func WarnAt(last int64) int64 { return int64(float64(last) * mapping.WarnShare) }
 
 // Bounded returns the mapping of a stored counter, nil if the numbers themselves are
 // the keys, and the greatest number of its counter.
@@ -90,7 +91,7 @@ var errResidue = fmt.Errorf("%w: its last key does not have the length and alpha
 
 // Example returns the keys of the numbers from 1 to n.
 func (k *Column) Example(n int) ([]driver.Value, error) {
-	return keysource.Keys(k.FromOne(k.Shape), 1, n, k.Layout)
+	return mapping.Keys(k.FromOne(k.Shape), 1, n, k.Layout)
 }
 
 // FromOne returns a mapping to keys for numbers that count from 1, as in an example.

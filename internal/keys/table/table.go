@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/boxing"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
@@ -157,7 +158,7 @@ func (k *Column) Dummies(n int) []driver.Value {
 	for i := range keys {
 		switch {
 		case k.Rule.Integer:
-			keys[i] = keysource.Integers(0, 1, k.Layout)[0]
+			keys[i] = boxing.Integers(0, 1, k.Layout)[0]
 		case k.text:
 			keys[i] = strings.Repeat("0", cmp.Or(k.width(), dummyText))
 		default:

@@ -91,7 +91,7 @@ func TestChoose(t *testing.T) {
 	if _, err := choose(all, "nothing"); err == nil || !strings.Contains(err.Error(), "\trecycled on connection\n") {
 		t.Errorf("a trial that is not there: %v", err)
 	}
-	for _, folder := range []string{"keysource", "internal/store/scope", "internal/store/upstream"} {
+	for _, folder := range []string{"internal/counting", "internal/store/scope", "internal/store/upstream"} {
 		found := false
 		for _, t := range all {
 			found = found || t.folder == filepath.Join(root, folder)

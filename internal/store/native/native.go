@@ -1,5 +1,5 @@
 // Package native draws values from a sequence of the engine (made by CREATE SEQUENCE),
-// for a [keysource.Sequence]. It first checks the sequence: its increment, its end, its
+// for a [counting.Sequence]. It first checks the sequence: its increment, its end, its
 // cache, and whether something else fills the columns.
 package native
 
@@ -46,7 +46,7 @@ type Sequence struct {
 	Exclusive bool
 }
 
-// Reserver draws from a sequence of the engine, for a [keysource.Sequence] with the
+// Reserver draws from a sequence of the engine, for a [counting.Sequence] with the
 // same Block. It checks the sequence when it is first used, and again after an error.
 // It is safe for concurrent use and must not be copied.
 //
@@ -298,7 +298,7 @@ func (r *Reserver) State(ctx context.Context) (string, error) {
 	return q.State(), nil
 }
 
-// MaxKey returns the greatest key in the columns, for [keysource.SequenceOptions]. It
+// MaxKey returns the greatest key in the columns, for [counting.SequenceOptions]. It
 // is 0 if there is none, or if the greatest key of no column can be queried.
 func (r *Reserver) MaxKey(ctx context.Context) (int64, error) {
 	key, _, err := sequence.ColumnsOf(r.store, &sequence.Sequence{Columns: r.native.Columns}).Greatest(ctx)

@@ -1,5 +1,5 @@
 // Package reserver opens the row of a sequence and reserves integers from it, for a
-// [keysource.Sequence]. To open a row means to find or make it, to compare it with the
+// [counting.Sequence]. To open a row means to find or make it, to compare it with the
 // expected values, and to bind it to its columns. [Look] returns the result that
 // opening would have, and changes nothing.
 package reserver
@@ -22,7 +22,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Reserver reserves integers from the row of one sequence, for a [keysource.Sequence].
+// Reserver reserves integers from the row of one sequence, for a [counting.Sequence].
 // It opens the row when it is first used, and again after the row was found missing. It
 // is safe for concurrent use and must not be copied.
 type Reserver struct {
@@ -303,7 +303,7 @@ func (r *Reserver) Raise(ctx context.Context, to int64) error {
 }
 
 // MaxKey returns the greatest key in the sequence's columns, for
-// [keysource.SequenceOptions]. It is 0 if there is none, or if the greatest key of no
+// [counting.SequenceOptions]. It is 0 if there is none, or if the greatest key of no
 // column can be queried.
 func (r *Reserver) MaxKey(ctx context.Context) (int64, error) {
 	if !r.opened.Load() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/engine"
@@ -22,7 +23,7 @@ import (
 const takeTries = 16
 
 // Rows are the series (runs of integers that one process owns) of one owner, for a
-// [keysource.Recycled]. They look for their tables and the counter's row when they are
+// [counting.Recycled]. They look for their tables and the counter's row when they are
 // first used. They are safe for concurrent use if their store is, and must not be
 // copied.
 type Rows struct {
@@ -36,8 +37,8 @@ var _ keysource.SeriesStore = (*Rows)(nil)
 
 // New returns the Rows of an owner. It does no I/O.
 func New(s *store.Store, o Options) *Rows {
-	o.Size = cmp.Or(o.Size, keysource.DefaultSeries)
-	o.Lease = cmp.Or(o.Lease, keysource.DefaultLease)
+	o.Size = cmp.Or(o.Size, counting.DefaultSeries)
+	o.Lease = cmp.Or(o.Lease, counting.DefaultLease)
 	err := o.check()
 	o.Sequence.Parameters = fmt.Sprintf("series=%d", o.Size)
 	return &Rows{store: s, series: o, counter: reserver.New(s, o.Sequence), err: err}
@@ -59,7 +60,7 @@ func (r *Rows) Bind(ctx context.Context, c store.Column) error {
 }
 
 // MaxKey returns the greatest key in the columns between from and to, both included,
-// for [keysource.RecycledOptions]. It is 0 if there is none, or if the greatest key of
+// for [counting.RecycledOptions]. It is 0 if there is none, or if the greatest key of
 // no column can be queried.
 func (r *Rows) MaxKey(ctx context.Context, from, to int64) (int64, error) {
 	return sequence.ColumnsOf(r.store, &r.series.Sequence).GreatestFrom(ctx, from, to)

@@ -1,5 +1,5 @@
 // Package series keeps series (runs of integers that one process owns) in
-// keyfill_series, for a [keysource.Recycled]. The counter of new series is a row of
+// keyfill_series, for a [counting.Recycled]. The counter of new series is a row of
 // keyfill_sequences, which package reserver opens.
 package series
 
@@ -24,8 +24,8 @@ type Options struct {
 	// size of a series. It must have neither a Table, a Lock, a Procedure nor a Codec.
 	Sequence sequence.Sequence
 
-	Size  int64         // how many integers a series has, which may never change; zero means keysource.DefaultSeries
-	Lease time.Duration // how long a series belongs to its owner; zero means keysource.DefaultLease
+	Size  int64         // how many integers a series has, which may never change; zero means counting.DefaultSeries
+	Lease time.Duration // how long a series belongs to its owner; zero means counting.DefaultLease
 
 	// Owner differs for each source, even for one that lives for a moment: a random text,
 	// with a part by which people recognize the source, of 1 to 190 characters.

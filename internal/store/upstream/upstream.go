@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -76,9 +77,9 @@ const (
 // ends it. It is safe for concurrent use and must not be copied.
 type Upstream struct {
 	o      Options
-	blocks *keysource.Sequence // reserves the integers of the upstream
-	start  atomic.Int64        // where the upstream's stored counter begins if it does not exist
-	floor  atomic.Int64        // the end of the blocks that the database is known to have had
+	blocks *counting.Sequence // reserves the integers of the upstream
+	start  atomic.Int64       // where the upstream's stored counter begins if it does not exist
+	floor  atomic.Int64       // the end of the blocks that the database is known to have had
 
 	ended context.Context // canceled by Close
 	close context.CancelFunc
@@ -113,7 +114,7 @@ func New(o Options) (*Upstream, error) {
 	u.ended, u.close = context.WithCancel(context.Background())
 	// With blocks of 1 the sequence keeps no integers: each block is one reservation of
 	// its size.
-	blocks, err := keysource.NewSequence(keysource.SequenceOptions{
+	blocks, err := counting.NewSequence(counting.SequenceOptions{
 		Reserver: &floored{u: u}, Block: 1, Max: o.Max, OnStoreRollback: o.OnStoreRollback,
 	}, o.Env)
 	if err != nil {

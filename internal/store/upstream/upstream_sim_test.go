@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/internal/store/staterow"
 	"github.com/keyfill/keyfill/internal/store/upstream"
@@ -229,7 +230,7 @@ func (s *simCentral) Advance(ctx context.Context, to int64) (err error) {
 
 // simUpstream is a sequence with an upstream in a process of the simulation.
 type simUpstream struct {
-	*keysource.Sequence
+	*counting.Sequence
 	upstream *upstream.Upstream
 }
 
@@ -298,11 +299,11 @@ func openUpstream(p *sim.Process, m upstreamMutant) (sim.Source, error) {
 	if m.rows != nil {
 		of = m.rows(rows)
 	}
-	o := keysource.SequenceOptions{Reserver: over(u, of), Block: c.block, OnStoreRollback: c.back}
+	o := counting.SequenceOptions{Reserver: over(u, of), Block: c.block, OnStoreRollback: c.back}
 	if c.block == 0 {
 		o.MinBlock, o.MaxBlock = 2, 50
 	}
-	s, err := keysource.NewSequence(o, env)
+	s, err := counting.NewSequence(o, env)
 	return simUpstream{s, u}, err
 }
 

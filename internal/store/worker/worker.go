@@ -1,5 +1,5 @@
 // Package worker keeps the time marks of snowflake workers (until when each worker has
-// reserved the time for its keys) in keyfill_workers, for a [keysource.Snowflake].
+// reserved the time for its keys) in keyfill_workers, for a [counting.Snowflake].
 package worker
 
 import (
@@ -138,7 +138,7 @@ func raiseFrom(ctx context.Context, s *store.Store, v engine.Values, before int6
 	return []any{before}, nil
 }
 
-// Marker raises the mark of one worker, for a [keysource.Snowflake]. It is safe for
+// Marker raises the mark of one worker, for a [counting.Snowflake]. It is safe for
 // concurrent use and must not be copied.
 type Marker struct {
 	store  *store.Store

@@ -1,0 +1,5 @@
+//go:build !race
+
+package counting_test
+
+const raceEnabled = false
