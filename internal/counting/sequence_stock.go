@@ -152,20 +152,20 @@ func (b *bounds) within(first, n int64) run {
 	return run{first, min(n, b.max-first+1)}.from(b.least)
 }
 
-// ender is an error of a store that wraps [keysource.ErrExhausted] and knows why the
-// integers end before Max. remedy is empty if the error does not know.
-type ender interface {
-	End() (last int64, remedy string)
+// End is wrapped by an error of a store besides [keysource.ErrExhausted] if the integers end
+// before Max, since others have the rest.
+type End struct {
+	Last   int64 // the last integer
+	Remedy string
 }
+
+func (e *End) Error() string { return e.Remedy }
 
 // ended notes where the store's integers end, if the store's error says so.
 func (b *bounds) ended(err error) {
-	var e ender
-	if !errors.As(err, &e) {
-		return
-	}
-	if last, remedy := e.End(); remedy != "" {
-		b.last, b.atEnd = last, remedy
+	var e *End
+	if errors.As(err, &e) {
+		b.last, b.atEnd = e.Last, e.Remedy
 	}
 }
 

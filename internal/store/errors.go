@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/store/engine"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -239,19 +240,14 @@ func printable(query string) string {
 	return query
 }
 
-// End returns the last integer of a sequence that ends where another one begins, and
-// the remedy. For any other error it returns 0 and an empty remedy.
-func (e *Error) End() (last int64, remedy string) {
-	if e.Err != keysource.ErrExhausted || e.Detail != EndRemedy {
-		return 0, ""
-	}
-	return e.Limit, EndRemedy
-}
-
-// Unwrap returns Err, and the sentinel of keysource for it.
+// Unwrap returns Err, the sentinel of keysource for it, and the end of a sequence where
+// another one begins.
 func (e *Error) Unwrap() []error {
 	switch e.Err {
 	case keysource.ErrExhausted:
+		if e.Detail == EndRemedy {
+			return []error{e.Err, &counting.End{Last: e.Limit, Remedy: EndRemedy}}
+		}
 		return []error{e.Err}
 	case ErrBehind:
 		return []error{e.Err, keysource.ErrStoreBehind}
