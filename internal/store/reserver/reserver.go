@@ -144,7 +144,7 @@ func (r *Reserver) ReserveRow(ctx context.Context, n, seen int64) (keysource.Res
 	for asked := n; ; {
 		var got keysource.Reservation
 		var err error
-		row := r.row()
+		row := sequence.NewRow(r.store, &r.sequence, r.form.Load())
 		switch {
 		case n < 1:
 			err = keysource.ErrCount
