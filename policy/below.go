@@ -2,8 +2,7 @@ package policy
 
 var belowField = of("below", "The first integer that the sequence does not give, since the column's own counter (AUTO_INCREMENT, serial, IDENTITY, AUTOINCREMENT) gives the integers from there on. The engine is asked whether its counter stands there. Left out, the column has no such counter.",
 	judged[int64](leastBelow), func(s *Source) *int64 { return &s.Below }).as(1_000_000_000).
-	checked(checkBelow).suited(namer.suitBelow).
-	notBesideUpstream("the column's own counter knows nothing of the store that upstream names")
+	ruled(fieldRules{check: checkBelow, suit: namer.suitBelow, upstream: "the column's own counter knows nothing of the store that upstream names"})
 
 // leastBelow is the least value of below: it leaves the sequence a single integer, 1.
 const leastBelow = 2

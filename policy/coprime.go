@@ -109,7 +109,6 @@ func nearestStep(o keysource.CoprimeOptions) int64 {
 
 // suitCoprime checks the coprime at p, whose defaults are set, for a dialect.
 func (n namer) suitCoprime(m *mistakes, p place, s Source) {
-	n.suitCounter(m, p, s)
 	before := len(m.list)
 	checkSteps(m, p, s)
 	if len(m.list) > before {

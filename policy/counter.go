@@ -20,21 +20,10 @@ func checkCounter(m *mistakes, p place, s Source) {
 	checkStored(m, p, s)
 	checkBlocks(m, p, s)
 	checkRollback(m, p, s)
-	switch {
-	case s.Lock == LockRange || s.Lock == LockNone:
+	if s.Lock == LockRange || s.Lock == LockNone {
 		m.wrong(p.in("lock"), "%s is for maxplusone; say pessimistic or optimistic", s.Lock)
-	default:
+	} else {
 		checkWord(m, p, "lock", s.Lock, counterLocks)
-	}
-	if s.Table != nil {
-		checkKeyTable(m, p, s)
-	}
-}
-
-// suitCounter checks the names in the fields of the counter at p for a dialect.
-func (n namer) suitCounter(m *mistakes, p place, s Source) {
-	if s.Table != nil {
-		n.suitKeyTable(m, p.in("table"), *s.Table)
 	}
 }
 

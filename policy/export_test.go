@@ -76,39 +76,31 @@ func dumpRule(b *strings.Builder, what string, r *Rule) {
 	}
 }
 
-// dumpSource returns what a source says besides its kind and epoch.
+// toldFirst are the fields of a source in the order of the golden files, without those that
+// dumpSource formats itself. Other fields follow in the order of their declaration.
+var toldFirst = strings.Fields(`name store block min_block max_block start ensure_schema create exclusive follow_explicit
+	on_behind on_store_rollback worker_env worker_ordinal bits time_bits worker_bits sequence_bits unit
+	transaction lock via procedure sequence length alphabet k grow collation key spread series lease`)
+
+// dumpSource returns what a source says besides its kind, epoch, scope and upstream.
 func dumpSource(s Source) string {
-	words := []string{"source:"}
+	usual := map[string]any{"transaction": TransactionAutonomous, "lock": LockPessimistic, "via": ViaTable}
 	told := map[string]bool{
 		"epoch": true, "scope": true, "table": true, "worker": true, "worker_lease": true,
 		"upstream": true, "upstream_block": true, "upstream_lasts": true,
 	}
-	for _, f := range []struct {
-		name  string
-		value any
-	}{
-		{"name", s.Name}, {"store", s.Store},
-		{"block", s.Block}, {"min_block", s.MinBlock}, {"max_block", s.MaxBlock}, {"start", s.Start},
-		{"ensure_schema", s.EnsureSchema}, {"create", s.CreateRow()},
-		{"exclusive", s.Exclusive}, {"follow_explicit", s.FollowExplicit},
-		{"on_behind", s.OnBehind}, {"on_store_rollback", s.OnStoreRollback},
-		{"worker_env", s.WorkerEnv}, {"worker_ordinal", s.WorkerOrdinal},
-		{"bits", s.Bits}, {"time_bits", s.TimeBits}, {"worker_bits", s.WorkerBits}, {"sequence_bits", s.SequenceBits},
-		{"unit", s.Unit},
-		{"transaction", unlessWord(s.Transaction, TransactionAutonomous)},
-		{"lock", unlessWord(s.Lock, LockPessimistic)}, {"via", unlessWord(s.Via, ViaTable)}, {"procedure", s.Procedure},
-		{"sequence", s.Sequence}, {"length", s.Length}, {"alphabet", s.Alphabet}, {"k", s.K}, {"grow", s.Grow},
-		{"collation", s.Collation}, {"key", s.Key}, {"spread", s.Spread}, {"series", s.Series}, {"lease", s.Lease},
-	} {
-		told[f.name] = true
-		if !reflect.ValueOf(f.value).IsZero() {
-			words = append(words, fmt.Sprintf("%s=%v", f.name, f.value))
+	words := []string{"source:"}
+	for _, name := range append(slices.Clone(toldFirst), fieldNames(headings(sourceFields[1:]))...) {
+		if told[name] {
+			continue
 		}
-	}
-	for _, f := range ownFields { // the fields that were added since
-		if !told[f.name] && f.isSet(&s) {
-			value := reflect.ValueOf(s).FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, strings.ReplaceAll(f.name, "_", "")) })
-			words = append(words, fmt.Sprintf("%s=%v", f.name, value))
+		told[name] = true
+		value := reflect.ValueOf(s).FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, strings.ReplaceAll(name, "_", "")) })
+		if name == "create" {
+			value = reflect.ValueOf(s.CreateRow())
+		}
+		if !value.IsZero() && value.Interface() != usual[name] {
+			words = append(words, fmt.Sprintf("%s=%v", name, value))
 		}
 	}
 	if s.Worker != nil {
@@ -118,14 +110,6 @@ func dumpSource(s Source) string {
 		words = append(words, fmt.Sprintf("table=%+v", *s.Table))
 	}
 	return strings.Join(words, " ")
-}
-
-// unlessWord returns a word, or an empty text for the default.
-func unlessWord(word, usual string) string {
-	if word == usual {
-		return ""
-	}
-	return word
 }
 
 func dumpState(b *strings.Builder, k RuleKey) {

@@ -4,13 +4,17 @@ import "slices"
 
 var tableField = of("table", "An existing table that holds the state, as other programs have made it. Left out, it is keyfill's own table.",
 	optional(keyTableShape()), func(s *Source) **KeyTable { return &s.Table }).
-	as(schema{"name": "KEYS", "key": "tableName", "value": "serial", "stored": "last"})
+	as(schema{"name": "KEYS", "key": "tableName", "value": "serial", "stored": "last"}).
+	ruled(fieldRules{check: checkKeyTable, suit: namer.suitKeyTable})
 
 var storedWords = []string{StoredNext, StoredLast}
 
 // checkKeyTable checks the table of the source at p.
 func checkKeyTable(m *mistakes, p place, s Source) {
 	at, t := p.in("table"), s.Table
+	if t == nil {
+		return
+	}
 	for _, f := range []struct{ name, value, why string }{
 		{"name", t.Name, "which table is it?"},
 		{"value", t.Value, "which column holds the number?"},
@@ -66,8 +70,12 @@ func checkKeyRow(m *mistakes, p place, s Source) {
 	}
 }
 
-// suitKeyTable checks the names in the fields of the table at p for a dialect.
-func (n namer) suitKeyTable(m *mistakes, p place, t KeyTable) {
+// suitKeyTable checks the names in the table of the source at p for a dialect.
+func (n namer) suitKeyTable(m *mistakes, p place, s Source) {
+	if s.Table == nil {
+		return
+	}
+	p, t := p.in("table"), s.Table
 	n.suitName(m, p.in("name"), t.Name)
 	seen := make(map[string]bool)
 	for _, f := range []struct{ name, value string }{{"key", t.Key}, {"value", t.Value}, {"version", t.Version}} {

@@ -56,14 +56,12 @@ type kind struct {
 	// fields are the fields of the source, besides kind, that it reads.
 	fields []*sourceField
 
-	// check reports the mistakes in the fields of s, which is at p, that do not depend
-	// on the dialect and that the fields do not report themselves. It is nil if there
-	// can be none.
+	// check reports the mistakes in s, which is at p, that do not depend on the dialect and
+	// are not about one field alone. It is nil if there can be none.
 	check func(m *mistakes, p place, s Source)
 
-	// suit reports why s, whose defaults are set and which is at p, does not suit a
-	// dialect, except for what its fields report themselves: see suitAll. It is nil if
-	// every dialect suits.
+	// suit reports why s, whose defaults are set and which is at p, does not suit a dialect,
+	// apart from its fields: see suitAll. It is nil if every dialect suits.
 	suit func(n namer, m *mistakes, p place, s Source)
 
 	// defaults sets the fields that s leaves out. It is nil if the kind has no

@@ -11,7 +11,6 @@ var pseudorandomKind = kind{
 	layouts:   asText,
 	fields:    counterFields,
 	check:     checkPseudorandom,
-	suit:      namer.suitCounter,
 	defaults:  completeCounter,
 	open:      ofDatabase,
 }

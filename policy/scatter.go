@@ -11,7 +11,6 @@ var scatterKind = kind{
 	layouts:   asText,
 	fields:    slices.Concat(counterFields, []*sourceField{keyField}),
 	check:     checkScatter,
-	suit:      namer.suitCounter,
 	defaults:  completeCounter,
 	open:      ofDatabase,
 }

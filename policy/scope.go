@@ -7,10 +7,11 @@ import (
 )
 
 var scopeField = of("scope", "The columns within whose values rows are numbered, each a name or {column, type}. Left out, there is one numbering for the table.",
-	scopeShape(), func(s *Source) **Scope { return &s.Scope }).as([]string{"order_id"}).
-	checked(checkScope).suited(namer.suitScope).
-	notBesideUpstream("each parent has a numbering of its own, and the integers of upstream belong to this column alone").
-	owning("the rows of one table's parents")
+	scopeShape(), func(s *Source) **Scope { return &s.Scope }).as([]string{"order_id"}).ruled(fieldRules{
+	check: checkScope, suit: namer.suitScope,
+	upstream: "each parent has a numbering of its own, and the integers of upstream belong to this column alone",
+	owns:     "the rows of one table's parents",
+})
 
 var scopeTypes = []string{ScopeInteger, ScopeText}
 

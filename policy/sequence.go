@@ -20,14 +20,13 @@ var sequenceKind = kind{
 		followExplicitField, onBehindField, viaField, procedureField, scopeField, transactionField,
 	}),
 	check:    checkSequence,
-	suit:     namer.suitSequence,
 	defaults: completeSequence,
 	open:     ofDatabase,
 }
 
 var transactionField = of("transaction", "In which transaction numbers are reserved. autonomous: in one of their own, so that a rollback leaves a gap; joined: in the statement's, without gaps, and one transaction at a time. With scope it is joined.",
 	word[string](fieldWhat("transaction"), transactionWords), func(s *Source) *string { return &s.Transaction }).byDefault("autonomous").as("joined").
-	checked(checkJoined)
+	ruled(fieldRules{check: checkJoined})
 
 var followExplicitField = of("follow_explicit", "Whether the state is raised above the keys that INSERTs bring. Left out, it is so with transaction: joined, on SQLite, and where the column has AUTO_INCREMENT and the sequence says exclusive or below.",
 	boolean, func(s *Source) *bool { return &s.FollowExplicit }).as(true)
@@ -63,22 +62,6 @@ func checkJoined(m *mistakes, p place, s Source) {
 	}
 	if s.Via == ViaProcedure {
 		m.wrong(p.in("via"), "a procedure commits its numbers apart from the rows, which a %s sequence does not allow; leave it out", what)
-	}
-}
-
-// suitSequence checks the sequence at p for a dialect.
-func (n namer) suitSequence(m *mistakes, p place, s Source) {
-	n.suitCounter(m, p, s)
-	if s.Via != ViaProcedure {
-		return
-	}
-	if s.Store == "" && slices.Contains(withoutProcedures, n.d.Name) {
-		m.wrong(p.in("via"), "%s has no stored procedures; leave it out", n.d.Title)
-	}
-	// The name of a procedure in a store is written as the store's engine writes names,
-	// and that engine is not known here.
-	if s.Procedure != "" && s.Store == "" {
-		n.suitName(m, p.in("procedure"), s.Procedure)
 	}
 }
 

@@ -8,8 +8,7 @@ import (
 
 var skipRangeField = of("skip_range", "The first and the last of the integers that the sequence does not give, since a generator outside of keyfill gives them. Keys among them do not count as the greatest key. Left out, the sequence gives all.",
 	rangeShape, func(s *Source) *Range { return &s.SkipRange }).as([]int64{2_000_000_000, 2_999_999_999}).
-	checked(checkSkipRange).
-	notBesideUpstream("the integers of upstream belong to this column alone")
+	ruled(fieldRules{check: checkSkipRange, upstream: "the integers of upstream belong to this column alone"})
 
 // rangeShape is the shape (type of a value in the file) of a Range. That First is not
 // above Last is checked later, as the value may also come from Go.

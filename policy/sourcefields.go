@@ -19,6 +19,11 @@ type sourceField struct {
 
 	isSet func(s *Source) bool // whether s has another than the zero value in the field
 
+	fieldRules
+}
+
+// fieldRules are the rules about a field of a source.
+type fieldRules struct {
 	// check reports the mistakes in the field of the source at p, which may not set it.
 	// They do not depend on the dialect. It is nil if there can be none.
 	check func(m *mistakes, p place, s Source)
@@ -39,10 +44,7 @@ type sourceField struct {
 func of[V comparable](name, doc string, s shape[V], to func(s *Source) *V) *sourceField {
 	return &sourceField{
 		field: bind(name, doc, s, to),
-		isSet: func(s *Source) bool {
-			var zero V
-			return *to(s) != zero
-		},
+		isSet: func(s *Source) bool { return *to(s) != *new(V) },
 	}
 }
 
@@ -67,25 +69,8 @@ func (f *sourceField) as(examples ...any) *sourceField {
 	return f
 }
 
-// checked and suited set the checks of the field.
-func (f *sourceField) checked(check func(m *mistakes, p place, s Source)) *sourceField {
-	f.check = check
-	return f
-}
-
-func (f *sourceField) suited(suit func(n namer, m *mistakes, p place, s Source)) *sourceField {
-	f.suit = suit
-	return f
-}
-
-// notBesideUpstream sets why the field cannot stand beside upstream.
-func (f *sourceField) notBesideUpstream(why string) *sourceField {
-	f.upstream = why
-	return f
-}
-
-// owning sets the part of a column that a source with the field counts through.
-func (f *sourceField) owning(part string) *sourceField {
-	f.owns = part
+// ruled sets the rules of the field.
+func (f *sourceField) ruled(r fieldRules) *sourceField {
+	f.fieldRules = r
 	return f
 }

@@ -4,7 +4,7 @@ import "time"
 
 var upstreamField = of("upstream", "The store that the state in the application's own database gets its integers from, in blocks that last while that store is down: the name of an entry of stores. Left out, the state has all integers to itself.",
 	text.matching(sourceNamePattern), func(s *Source) *string { return &s.Upstream }).as("central").
-	checked(checkUpstream)
+	ruled(fieldRules{check: checkUpstream})
 
 var upstreamBlockField = of("upstream_block", "How many integers a block of upstream has. Left out, it follows the use, as upstream_lasts says.",
 	atLeast[int64](1), func(s *Source) *int64 { return &s.UpstreamBlock }).as(100_000)
