@@ -230,16 +230,11 @@ func isStates(name string) bool {
 	return false
 }
 
-// ancestors is the query of PostgreSQL for the tables whose queries show the rows of a table too.
-const ancestors = `WITH RECURSIVE up (id) AS (
-	SELECT inhparent FROM pg_catalog.pg_inherits WHERE inhrelid = CAST(CAST($1 AS text) AS regclass)
-	UNION SELECT h.inhparent FROM pg_catalog.pg_inherits h JOIN up ON h.inhrelid = up.id)
-SELECT CAST(n.nspname AS text), CAST(c.relname AS text) FROM up JOIN pg_catalog.pg_class c ON c.oid = up.id JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace`
-
 // leaveShown removes the columns whose rows another column shows too: the column of a partition,
 // or of a table that inherits, if the other table is audited.
 func (a *Audit) leaveShown(t *tables) error {
-	if t.dialect.Family != dialect.FamilyPostgreSQL {
+	ancestors := engines[t.dialect.Family].ancestors
+	if ancestors == "" {
 		return nil
 	}
 	var shown []column
@@ -310,7 +305,7 @@ func (a *Audit) columnOf(found *catalog.Table, folded, written, remedy string) (
 		return nil, fmt.Errorf("%s.%s holds no integers: name a column that does", found.Name, number.Name)
 	}
 	one := &column{table: a.dialect.QuoteIdent(found.Schema) + "." + a.dialect.QuoteIdent(found.Name), number: a.dialect.QuoteIdent(number.Name)}
-	one.moving = a.dialect.Family == dialect.FamilyMySQL && !found.Transactional && !found.View
+	one.moving = engines[a.dialect.Family].moving && !found.Transactional && !found.View
 	for i, p := range a.parents {
 		within, err := database.FoldedColumn(a.dialect, found, p, p, remedy)
 		if err != nil {
@@ -396,26 +391,6 @@ func (a *Audit) Run(ctx context.Context, db *sql.DB, report func(Finding) error,
 		err = fmt.Errorf("%w: let this user read all rows of the tables", err)
 	}
 	return run.sum, err
-}
-
-// engine says how a transaction sees one moment of the database, and how texts are compared
-// by their bytes, for a family of engines.
-type engine struct {
-	snapshot sql.TxOptions
-	exact    string // an expression that compares by bytes, with %s for the column
-	seesAll  string // a statement after which queries fail if rows are hidden from the user; empty for none
-}
-
-// engines is by family. SQLite shows one moment to every transaction, and its drivers
-// accept no isolation level. ReadOnly keeps a transaction of SQLite from beginning with the
-// lock that _txlock in the DSN asks for, on which writers would wait. The entries for SQL
-// Server and Oracle were never executed.
-var engines = map[dialect.Family]engine{
-	dialect.FamilyMySQL:      {sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, "BINARY %s", ""},
-	dialect.FamilyPostgreSQL: {sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, "%s", "SET LOCAL row_security = off"},
-	dialect.FamilySQLite:     {sql.TxOptions{ReadOnly: true}, "%s COLLATE BINARY", ""},
-	dialect.FamilySQLServer:  {sql.TxOptions{Isolation: sql.LevelSnapshot}, "%s", ""},
-	dialect.FamilyOracle:     {sql.TxOptions{Isolation: sql.LevelSerializable}, "%s", ""},
 }
 
 // Rows counts the rows with numbers, for the progress of the audit.
