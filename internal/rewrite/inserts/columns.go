@@ -28,56 +28,76 @@ func queryInBrackets(p *reader.Reader) bool {
 
 // ColumnList reads "(a, b)" and notes which of the columns are keys.
 func ColumnList(p *reader.Reader, in *State) rewrite.Reason {
-	p.Advance()
-	in.Columns, in.ListEnd = 0, p.PrevEnd
-	if p.AcceptPunct(')') {
-		if !p.Dialect.Grammar.EmptyLists {
+	in.Columns, in.ListEnd = 0, p.Token.End
+	for {
+		if in.Scopes == nil && !plainColumns(p, in) {
 			return rewrite.ErrGrammar
 		}
-		return ""
-	}
-	for {
-		at := p.Token
-		if at.Kind == scan.Word && in.Scopes == nil && p.Single() {
-			if plainColumn(p, in, at) {
-				return rewrite.ErrGrammar
-			}
-			in.Columns++
-			in.ListEnd = p.PrevEnd
-			if p.AcceptPunct(')') {
-				return ""
-			}
+		if p.IsPunct(')') {
 			p.Advance()
-			continue
-		}
-		column, plain, reason := p.Column()
-		if reason != "" {
-			return reason
-		}
-		for i := range in.Target.Keys {
-			if in.Target.Keys[i].Column == column {
-				if !plain {
-					return rewrite.ErrTarget
-				}
-				if in.Listed.Of(i) >= 0 {
-					return rewrite.ErrGrammar
-				}
-				in.Listed.Set(i, in.Columns)
-			}
-		}
-		if in.Scopes != nil {
-			in.Scopes.List(column, in.Columns, plain)
-		}
-		if slices.Contains(p.Dialect.Grammar.RowIDs, column) && !in.isKey(column) {
-			in.overruled, in.overruledAt = rewrite.ErrRowID, at
-		}
-		in.Columns++
-		in.ListEnd = p.PrevEnd
-		if p.AcceptPunct(')') {
 			return ""
 		}
-		if !p.AcceptPunct(',') {
+		p.Advance()
+		if in.Columns == 0 && p.AcceptPunct(')') {
+			if !p.Dialect.Grammar.EmptyLists {
+				return rewrite.ErrGrammar
+			}
+			return ""
+		}
+		if reason := column(p, in); reason != "" {
+			return reason
+		}
+		if !p.IsPunct(',') && !p.IsPunct(')') {
 			return p.Grammar()
+		}
+	}
+}
+
+// column reads a column of a list, up to the comma or bracket after it.
+func column(p *reader.Reader, in *State) rewrite.Reason {
+	at := p.Token
+	column, plain, reason := p.Column()
+	if reason != "" {
+		return reason
+	}
+	for i := range in.Target.Keys {
+		if in.Target.Keys[i].Column == column {
+			if !plain {
+				return rewrite.ErrTarget
+			}
+			if in.Listed.Of(i) >= 0 {
+				return rewrite.ErrGrammar
+			}
+			in.Listed.Set(i, in.Columns)
+		}
+	}
+	if in.Scopes != nil {
+		in.Scopes.List(column, in.Columns, plain)
+	}
+	if slices.Contains(p.Dialect.Grammar.RowIDs, column) && !in.isKey(column) {
+		in.overruled, in.overruledAt = rewrite.ErrRowID, at
+	}
+	in.Columns++
+	in.ListEnd = p.PrevEnd
+	return ""
+}
+
+// plainColumns moves from the bracket or comma here past the columns after it that are
+// plain words, to the comma or bracket after them. It does what column does, in less time,
+// and reports false if the list has a key twice.
+func plainColumns(p *reader.Reader, in *State) bool {
+	for {
+		t, ok := p.PlainWord()
+		if !ok {
+			return true
+		}
+		if plainColumn(p, in, t) {
+			return false
+		}
+		in.Columns++
+		in.ListEnd = t.End
+		if p.IsPunct(')') {
+			return true
 		}
 	}
 }

@@ -281,6 +281,19 @@ func plainEnd(q string, start int) int {
 	return start
 }
 
+// PlainWord returns the word of ASCII letters, digits and underscores that begins after
+// white space from offset on, which is a token in every dialect if white space or a sign
+// of [ClassPunct] other than & follows it. The word is empty if there is none.
+func PlainWord(text string, offset int) (start, end int) {
+	for offset < len(text) && Classes[text[offset]]&ClassSpace != 0 {
+		offset++
+	}
+	if offset == len(text) || Classes[text[offset]]&ClassDigit != 0 {
+		return offset, offset
+	}
+	return offset, plainEnd(text, offset)
+}
+
 // word scans an identifier or keyword. If the word is the prefix of a literal, such as
 // N'…', word scans the literal.
 func (s *Scanner) word() Kind {
