@@ -3,6 +3,7 @@ package inserts
 import (
 	"slices"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/rewrite/reader"
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
@@ -102,12 +103,12 @@ func plainColumns(p *reader.Reader, in *State) bool {
 	}
 }
 
-// plainColumn reads a column that is a single word, and reports whether it is a key that
-// the list already has.
+// plainColumn reads a column that is a plain word, and reports whether it is a key that the
+// list already has.
 func plainColumn(p *reader.Reader, in *State, t scan.Token) (again bool) {
 	name, key := p.TextOf(t), false
 	for i := range in.Target.Keys {
-		if p.Dialect.Folds(name, false, in.Target.Keys[i].Column) {
+		if foldsPlain(p.Dialect, name, in.Target.Keys[i].Column) {
 			if in.Listed.Of(i) >= 0 {
 				return true
 			}
@@ -116,11 +117,17 @@ func plainColumn(p *reader.Reader, in *State, t scan.Token) (again bool) {
 		}
 	}
 	for _, rowID := range p.Dialect.Grammar.RowIDs {
-		if !key && p.Dialect.Folds(name, false, rowID) {
+		if !key && foldsPlain(p.Dialect, name, rowID) {
 			in.overruled, in.overruledAt = rewrite.ErrRowID, t
 		}
 	}
 	return false
+}
+
+// foldsPlain is [dialect.Dialect.Folds] for a plain word, which is as long as its folded
+// form.
+func foldsPlain(d *dialect.Dialect, word, folded string) bool {
+	return len(word) == len(folded) && d.Folds(word, false, folded)
 }
 
 // isKey reports whether a column is one of the keys, by the key's own name.
