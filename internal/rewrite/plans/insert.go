@@ -7,8 +7,9 @@ type Insert struct {
 	Rows      int // how many rows VALUES has, or SELECTs that are each a row; 1 for SET and DEFAULT VALUES; -1 if not known
 	Upsert    Upsert
 	Returning bool // the statement returns rows
-
-	Name WrittenName
+	Selects   bool // whether its rows are SELECTs
+	Delayed   bool // whether the engine may store the rows after it has answered
+	ByDefault bool // whether a row has DEFAULT for a key
 
 	// Nested means that the INSERT is in a WITH clause of another statement, which returns the
 	// result. Explained means that an EXPLAIN only explains the INSERT: it does not run, and
@@ -28,13 +29,12 @@ type Insert struct {
 	// options that rewrite the query take the @ for the begin of a parameter's name.
 	Worked bool
 
+	Name WrittenName
+
 	// Query is the query that the rows come from, if the engine numbers them; otherwise nil.
 	Query *Query
 
-	Selects   bool // whether its rows are SELECTs
-	End       int  // the offset after the text of the INSERT
-	Delayed   bool // whether the engine may store the rows after it has answered
-	ByDefault bool // whether a row has DEFAULT for a key
+	End int // the offset after the text of the INSERT
 
 	Scopes   *Scoping           // the columns that keys are numbered within; nil if there are none
 	Explicit []ExplicitLiterals // the keys that the text has as constants, for each key with Follow; nil if there are none
