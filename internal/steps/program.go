@@ -2,6 +2,7 @@ package steps
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,15 +31,8 @@ func Counted(t *testing.T) {
 func Build(t *testing.T, folder string, packages ...string) *Program {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "counted")
-	// The main package has to be among them, since it sets the counters up.
-	packages = append(packages, folder, "slices", "strings")
-	build := exec.Command("go", "build", "-cover", "-covermode=atomic", "-coverpkg="+strings.Join(packages, ","), "-o", path, folder)
-	build.Env = append(os.Environ(), "GOWORK=off")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	command(t, "go", "build", "-overlay", counted(t, append(packages, "slices", "strings")), "-o", path, folder)
 	run := exec.Command(path)
-	run.Env = append(os.Environ(), "GOCOVERDIR="+t.TempDir())
 	run.Stderr = os.Stderr
 	in, err := run.StdinPipe()
 	if err != nil {
@@ -74,4 +68,56 @@ func (p *Program) Check(t *testing.T, name string, question any) {
 	if what := growth(costs); what != "" {
 		t.Errorf("%s: with %d KB more: %s", name, least>>10<<(len(costs)-1), what)
 	}
+}
+
+// counted writes the files of some packages with a counter in each block, and returns a
+// file for the flag -overlay of the go command with which they replace the packages' own.
+func counted(t *testing.T, packages []string) string {
+	t.Helper()
+	folder := t.TempDir()
+	replace := map[string]string{}
+	imports, counters := "", ""
+	cover := strings.TrimSpace(command(t, "go", "tool", "-n", "cover"))
+	list := command(t, "go", append([]string{"list", "-f", "{{$p := .}}{{range .GoFiles}}{{$p.ImportPath}}\t{{$p.Dir}}\t{{.}}\n{{end}}"}, packages...)...)
+	for line := range strings.Lines(list) {
+		of, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		dir, name, ok := strings.Cut(name, "\t")
+		if !ok {
+			continue // between two packages
+		}
+		variable := fmt.Sprint("KeyfillBlocks", len(replace))
+		out := filepath.Join(folder, variable+".go")
+		command(t, cover, "-mode=count", "-var="+variable, "-o="+out, filepath.Join(dir, name))
+		replace[filepath.Join(dir, name)] = out
+		imports += fmt.Sprintf("import p%d %q\n", len(replace), of)
+		counters += fmt.Sprintf("p%d.%s.Count[:],\n", len(replace), variable)
+	}
+	write := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	own := strings.TrimSpace(command(t, "go", "list", "-f", "{{.Dir}}", "github.com/keyfill/keyfill/internal/steps"))
+	replace[filepath.Join(own, "blocks.go")] = write("blocks.go", "package steps\n\n"+imports+"\nfunc blocks() [][]uint32 { return [][]uint32{\n"+counters+"} }\n")
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return write("overlay.json", string(overlay))
+}
+
+// command runs a command without the workspace, and returns what it prints.
+func command(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	var complaint strings.Builder
+	cmd.Stderr = &complaint
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s%s", cmd, err, out, &complaint)
+	}
+	return string(out)
 }

@@ -2,21 +2,19 @@
 // code that it runs, and the bytes that it allocates. Neither depends on the load of the
 // machine, as time does.
 //
-// Only a program built with -cover -covermode=atomic counts its blocks, and the counters of
-// a test cannot be read while it runs. So a test builds a program with [Build], whose main
-// function calls [Answer].
+// A test whose blocks are counted would measure itself. So a test builds a program with
+// [Build], whose main function calls [Answer]. Its source is written by "go tool cover
+// -mode=count". The counters of "go build -cover" can only be read while the program runs
+// if they are atomic, which takes ten times as long.
 package steps
 
 import (
-	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"runtime"
-	"runtime/coverage"
 	"strings"
 )
 
@@ -119,11 +117,7 @@ func Answer[Q any](prepare func(Q) (Text, func(text string))) error {
 		var costs []Cost
 		for _, n := range text.sizes() {
 			whole := text.Of(n)
-			c, err := costOf(func() { f(whole) })
-			if err != nil {
-				return err
-			}
-			costs = append(costs, c)
+			costs = append(costs, costOf(func() { f(whole) }))
 			// The cost may be quadratic, so longer texts would take minutes.
 			if growth(costs) != "" {
 				break
@@ -136,42 +130,20 @@ func Answer[Q any](prepare func(Q) (Text, func(text string))) error {
 }
 
 // costOf returns what a function costs.
-func costOf(f func()) (c Cost, err error) {
-	if err := coverage.ClearCounters(); err != nil {
-		return c, err
+func costOf(f func()) (c Cost) {
+	counters := blocks()
+	for _, of := range counters {
+		clear(of)
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	f()
 	runtime.ReadMemStats(&after)
-	var b bytes.Buffer
-	if err := coverage.WriteCounters(&b); err != nil {
-		return c, err
-	}
-	return Cost{sum(b.Bytes()), after.TotalAlloc - before.TotalAlloc}, nil
-}
-
-// sum adds up the counters of a file as the coverage runtime writes it: a header of 32
-// bytes, one of 16 with the sizes of a table of strings and a table of arguments, these
-// two, and from the next multiple of 4 on, for each function that has run, how many
-// counters it has, the numbers of its package and of itself, and its counters. All of
-// these are ULEB128. See internal/coverage/defs.go of Go 1.26.
-func sum(file []byte) (steps uint64) {
-	functions := binary.LittleEndian.Uint64(file[32:])
-	at := 48 + int(binary.LittleEndian.Uint32(file[40:])) + int(binary.LittleEndian.Uint32(file[44:]))
-	at = (at + 3) &^ 3
-	next := func() uint64 {
-		n, size := binary.Uvarint(file[at:])
-		at += size
-		return n
-	}
-	for range functions {
-		counters := next()
-		next()
-		next()
-		for range counters {
-			steps += next()
+	for _, of := range counters {
+		for _, n := range of {
+			c.Steps += uint64(n)
 		}
 	}
-	return steps
+	c.Bytes = after.TotalAlloc - before.TotalAlloc
+	return c
 }

@@ -82,7 +82,9 @@ func execute(d *dialect.Dialect, lookup plans.Lookup, text string) {
 			continue
 		}
 		keys := keysFor(p, h)
-		bind.Arguments(p, args, h, keys, false)
+		if !p.TooMany() {
+			bind.Arguments(p, args, h, keys, false)
+		}
 		if !p.Load {
 			bind.Inline(p, args, h, keys, p.Session())
 		}
