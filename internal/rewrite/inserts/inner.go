@@ -246,10 +246,11 @@ func hidden(p *plans.Draft, t scan.Token) *plans.Target {
 }
 
 // outputInto judges OUTPUT … INTO t (a, b), which stores other rows than the INSERT itself:
-// Transact-SQL reference, "OUTPUT clause".
+// Transact-SQL reference, "OUTPUT clause". An OUTPUT after it is judged separately.
 func outputInto(p *plans.Draft) {
 	q := Fork(p)
-	for depth := 0; !q.AtEnd(); q.Advance() {
+	depth := 0
+	for q.Advance(); !q.AtEnd() && (depth > 0 || !q.IsWord("output")); q.Advance() {
 		switch {
 		case q.IsPunct('('):
 			depth++
