@@ -96,7 +96,7 @@ func rows(p *plans.Draft, in *State) rewrite.Reason {
 			}
 			return ""
 		}
-		if in.Rows == 1 || len(p.Slots) == cap(p.Slots) {
+		if in.Rows == 1 || len(p.Slots) == cap(p.Slots) || len(p.Edits) == cap(p.Edits) {
 			expect(p, len(p.Slots)-slots, first)
 		}
 		if p.Dialect.Grammar.RowWord {
@@ -139,7 +139,7 @@ const maxExpected = 16384
 // as many for each byte as there were since offset first.
 func expect(p *plans.Draft, slots, first int) {
 	rest := float64(len(p.Text)-p.PrevEnd) / float64(p.PrevEnd-first)
-	n := int(min(float64(slots)*rest+1, float64(max(3*len(p.Slots), maxExpected))))
+	n := int(min(float64(slots)*rest+1, float64(max(7*len(p.Slots), maxExpected))))
 	p.Slots = slices.Grow(p.Slots, n)
 	p.Edits = slices.Grow(p.Edits, n)
 }
