@@ -68,11 +68,11 @@ const (
 )
 
 // sizes returns how often the units are repeated in the texts to measure, each time twice
-// as often as before.
+// as often as before. All numbers are even, since a sign may open and close something.
 func (t Text) sizes() (all []int) {
 	unit := unitLength(t.Unit + t.Second)
 	for size := least; size <= greatest; size *= 2 {
-		all = append(all, (least/unit+1)*(size/least))
+		all = append(all, (least/unit/2+1)*2*(size/least))
 	}
 	return all
 }

@@ -96,7 +96,10 @@ func rows(p *plans.Draft, in *State) rewrite.Reason {
 			}
 			return ""
 		}
-		if in.Rows == 1 || len(p.Slots) == cap(p.Slots) || len(p.Edits) == cap(p.Edits) {
+		switch full := len(p.Slots) == cap(p.Slots) || len(p.Edits) == cap(p.Edits); {
+		case full && len(p.Inserts) > 0:
+			expect(p, len(p.Slots), 0) // the rest likely has several INSERTs too
+		case full, in.Rows == 1 && len(p.Inserts) == 0:
 			expect(p, len(p.Slots)-slots, first)
 		}
 		if p.Dialect.Grammar.RowWord {
