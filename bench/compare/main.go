@@ -122,8 +122,8 @@ func (c *comparison) buildBase(ctx context.Context, base program) (own bool, err
 	return true, c.build(ctx, base)
 }
 
-// ownBenchmarks puts BASE's own benchmarks into its tree, and replaces files of them by
-// those of an adapter, if its folder is not empty.
+// ownBenchmarks puts BASE's own benchmarks into its tree, and copies the files of an
+// adapter over them, unless its folder is empty.
 func (c *comparison) ownBenchmarks(ctx context.Context, base program, adapter string) error {
 	folder := filepath.Join(base.tree, "bench")
 	if err := os.RemoveAll(folder); err != nil {

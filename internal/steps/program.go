@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/keyfill/keyfill/internal/testturn"
 )
 
 // Program is a running program that counts its steps: the blocks of code that it executes.
@@ -17,12 +19,12 @@ type Program struct {
 	out *json.Decoder
 }
 
-// Counted skips a test that builds such a program, unless KEYFILL_TEST_STEPS is 1: to build
-// the program and to run it takes minutes.
+// Counted skips a test that builds such a program, unless it goes by turns or
+// KEYFILL_TEST_STEPS asks for all of its texts, which take half an hour.
 func Counted(t *testing.T) {
 	t.Helper()
-	if os.Getenv("KEYFILL_TEST_STEPS") != "1" {
-		t.Skip("it counts steps for minutes: make everything runs it, and KEYFILL_TEST_STEPS=1")
+	if os.Getenv("KEYFILL_TEST_STEPS") != "1" && (!testturn.Enabled(t) || testing.Short()) {
+		t.Skip("it counts steps for half an hour: make everything runs it, make test a part, and KEYFILL_TEST_STEPS=1")
 	}
 }
 

@@ -124,8 +124,8 @@ func plainColumn(p *reader.Reader, in *State, t scan.Token) (again bool) {
 	return false
 }
 
-// foldsPlain is [dialect.Dialect.Folds] for a plain word, which is as long as its folded
-// form.
+// foldsPlain is [dialect.Dialect.Folds] for a plain word, whose folded form has the same
+// length.
 func foldsPlain(d *dialect.Dialect, word, folded string) bool {
 	return len(word) == len(folded) && d.Folds(word, false, folded)
 }

@@ -41,14 +41,14 @@ func (p *Reader) Advance() {
 // leave notes the end of the current token, and counts the token if it is a placeholder.
 func (p *Reader) leave() {
 	if p.Token.Kind == scan.Placeholder {
-		p.placeholder()
+		countPlaceholder(p)
 	}
 	p.PrevEnd = p.Token.End
 }
 
-// placeholder counts the current token among the caller's placeholders, unless it is a
+// countPlaceholder counts the current token among the caller's placeholders, unless it is a
 // variable of the text.
-func (p *Reader) placeholder() {
+func countPlaceholder(p *Reader) {
 	if text := p.TextOf(p.Token); p.locals == nil || !p.IsLocal(text) {
 		p.Params.add(p.Dialect, text)
 	}
