@@ -66,7 +66,8 @@ type Upsert struct {
 
 // WrittenName is a table's name as the text has it.
 type WrittenName struct {
-	// TableText is the table's name as written.
+	// TableText is the table's name as written. It is written in SQL if the text is not,
+	// and Bulk is set: go-mssqldb's INSERTBULK.
 	TableText string
 
 	// Database is the folded part of the table's name before the schema, empty if the
@@ -76,15 +77,12 @@ type WrittenName struct {
 	// Cased means that the table's name is not written in the case in which names are
 	// compared: under other server settings it means another table.
 	Cased bool
+	Bulk  bool
 
 	// Unlisted is the table's name as written if the INSERT is refused only because it
 	// has VALUES and no column list, and Target.Columns is not known. It is empty
 	// otherwise, and for a table on a database link.
 	Unlisted string
-
-	// BulkTable is the table's name in SQL if the text is not SQL: go-mssqldb's
-	// INSERTBULK. It is empty otherwise.
-	BulkTable string
 }
 
 // Conflict is how the engine treats a row whose key or other unique value exists already.

@@ -117,7 +117,7 @@ func (p *Draft) sessionForm(pl *Plan) {
 		pl.flags.session = true
 	}
 	if listed != nil {
-		pl.flags.session, pl.Listed = true, p.withListed(pl.Changes.Slots, listed)
+		pl.flags.session, pl.Changes.seldom().listed = true, p.withListed(pl.Changes.Slots, listed)
 	}
 }
 

@@ -58,12 +58,6 @@ type Plan struct {
 
 	Changes Changes
 
-	// LastKeys are the added placeholders, counted from 0, that become three placeholders in
-	// the session's text (the text that sets LAST_INSERT_ID()). Listed are the edits of that
-	// text if the column list names a key. Both are nil otherwise.
-	LastKeys []LastKey
-	Listed   []SessionEdit
-
 	LiteralReason rewrite.Reason // why keys are literals although the text has placeholders; empty if they are arguments
 
 	Readings []Reading // the plans under other session settings: see [Plan.Under]
@@ -77,20 +71,70 @@ type Plan struct {
 
 // Changes are the text of a query and the changes that keyfill makes to it.
 type Changes struct {
-	// Query is the caller's text. Package bind writes the changes below into it. BoundEdits
-	// are the edits of bind.Text if the caller's placeholders are renumbered too; nil
-	// otherwise.
+	// Query is the caller's text. Package bind writes the changes below into it.
 	Query string
 
-	Edits       []Edit
-	Slots       []Slot
-	BoundEdits  []Edit
-	Params      reader.Params
-	Spelling    reader.Spelling
-	Added       int   // how many placeholders are added
-	DroppedArgs []int // the indexes of the caller's arguments that are not sent: see cutarguments.go
-	ArgsBefore  []int // for each added placeholder, how many of the caller's placeholders precede it
-	KeyCounts   []int // for each draw (call to a key source), how many keys it needs if every slot takes a key
+	Edits      []Edit
+	Slots      []Slot
+	Params     reader.Params
+	Spelling   reader.Spelling
+	Added      int   // how many placeholders are added
+	ArgsBefore []int // for each added placeholder, how many of the caller's placeholders precede it
+	KeyCounts  []int // for each draw (call to a key source), how many keys it needs if every slot takes a key
+
+	rare *rare // nil for most plans
+}
+
+// rare is what few plans have.
+type rare struct {
+	lastKeys    []LastKey
+	listed      []SessionEdit
+	boundEdits  []Edit
+	droppedArgs []int
+}
+
+// seldom returns the rare parts for a change.
+func (c *Changes) seldom() *rare {
+	if c.rare == nil {
+		c.rare = new(rare)
+	}
+	return c.rare
+}
+
+// LastKeys returns the added placeholders, counted from 0, that become three placeholders
+// in the session's text (the text that sets LAST_INSERT_ID()).
+func (pl *Plan) LastKeys() []LastKey {
+	if pl.Changes.rare == nil {
+		return nil
+	}
+	return pl.Changes.rare.lastKeys
+}
+
+// Listed returns the edits of the session's text if the column list names a key; nil
+// otherwise.
+func (pl *Plan) Listed() []SessionEdit {
+	if pl.Changes.rare == nil {
+		return nil
+	}
+	return pl.Changes.rare.listed
+}
+
+// BoundEdits returns the edits of bind.Text if the caller's placeholders are renumbered
+// too; nil otherwise.
+func (c *Changes) BoundEdits() []Edit {
+	if c.rare == nil {
+		return nil
+	}
+	return c.rare.boundEdits
+}
+
+// DroppedArgs returns the indexes of the caller's arguments that are not sent: see
+// cutarguments.go.
+func (c *Changes) DroppedArgs() []int {
+	if c.rare == nil {
+		return nil
+	}
+	return c.rare.droppedArgs
 }
 
 // Lazy holds values that are computed at their first use.
