@@ -401,7 +401,7 @@ var arrows = map[string][]string{
 	"internal/drawing":        {},
 	"internal/stats":          {},
 	"internal/testturn":       {},
-	"internal/steps":          {},
+	"internal/steps":          {module + "/internal/testturn"},
 	"internal/testturn/reach": {module + "/internal/testturn"},
 	"internal/corpus":         {},
 	"internal/goldens":        {module + "/dialect"},

@@ -31,38 +31,26 @@ func (d *Dialect) FoldTable(name string, quoted bool) string {
 }
 
 // Folds reports whether Fold(name, quoted) equals folded. It allocates nothing if the
-// name is ASCII.
+// name is ASCII up to the first difference.
 func (d *Dialect) Folds(name string, quoted bool, folded string) bool {
-	switch {
-	case quoted && d.Folding != FoldCase:
+	if quoted && d.Folding != FoldCase {
 		return name == folded
-	case !isASCII(name):
-		return d.Fold(name, quoted) == folded
-	case len(name) != len(folded):
-		return false
 	}
 	for i := range len(name) {
 		c := name[i]
 		switch {
+		case c >= 0x80:
+			return d.Fold(name, quoted) == folded
 		case d.Folding == FoldUpper && 'a' <= c && c <= 'z':
 			c -= 'a' - 'A'
 		case d.Folding != FoldUpper && 'A' <= c && c <= 'Z':
 			c += 'a' - 'A'
 		}
-		if c != folded[i] {
+		if i >= len(folded) || c != folded[i] {
 			return false
 		}
 	}
-	return true
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
+	return len(name) == len(folded)
 }
 
 // foldASCII lowers ASCII letters only, as PostgreSQL does in a multi-byte

@@ -17,5 +17,8 @@
 //
 // If the benchmarks of the working tree do not compile with the packages of BASE, which may
 // have moved, BASE is measured by its own: a figure whose benchmark has changed since is
-// then not comparable. Code that is not yet committed is measured too.
+// then not comparable. An adapter adds newer figures to them: a folder in testdata, named
+// after a commit, whose files replace files of the commit's benchmarks. The first adapter
+// that compiles with the packages of BASE is used. Code that is not yet committed is
+// measured too.
 package main

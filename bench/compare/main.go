@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -88,7 +89,8 @@ func (c *comparison) run(ctx context.Context) (err error) {
 }
 
 // buildBase builds the benchmarks of the working tree with the packages of BASE. If they do
-// not compile with these, it builds BASE's own, and reports true.
+// not compile with these, it builds BASE's own, and reports true. An adapter that compiles
+// with these adds figures to them.
 func (c *comparison) buildBase(ctx context.Context, base program) (own bool, err error) {
 	folder := filepath.Join(base.tree, "bench")
 	if err := os.RemoveAll(folder); err != nil {
@@ -100,14 +102,47 @@ func (c *comparison) buildBase(ctx context.Context, base program) (own bool, err
 	if c.build(ctx, base) == nil {
 		return false, nil
 	}
-	if err := os.RemoveAll(folder); err != nil {
+	adapters, err := filepath.Glob(filepath.Join(c.tree, "bench", "compare", "testdata", "*"))
+	if err != nil {
 		return false, err
 	}
-	if err := c.command(ctx, base.tree, nil, "git", "checkout", "--quiet", "HEAD", "--", "bench"); err != nil {
+	for _, adapter := range adapters {
+		if err := c.ownBenchmarks(ctx, base, adapter); err != nil {
+			return false, err
+		}
+		if c.build(ctx, base) == nil {
+			fmt.Fprintf(os.Stderr, "BASE is measured by its own benchmarks and those of %s, since the working tree's do not compile with its packages\n", adapter)
+			return true, nil
+		}
+	}
+	if err := c.ownBenchmarks(ctx, base, ""); err != nil {
 		return false, err
 	}
 	fmt.Fprintln(os.Stderr, "BASE is measured by its own benchmarks, since the working tree's do not compile with its packages")
 	return true, c.build(ctx, base)
+}
+
+// ownBenchmarks puts BASE's own benchmarks into its tree, and copies the files of an
+// adapter over them, unless its folder is empty.
+func (c *comparison) ownBenchmarks(ctx context.Context, base program, adapter string) error {
+	folder := filepath.Join(base.tree, "bench")
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	if err := c.command(ctx, base.tree, nil, "git", "checkout", "--quiet", "HEAD", "--", "bench"); err != nil || adapter == "" {
+		return err
+	}
+	files := os.DirFS(adapter)
+	return fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(folder, name), text, 0o666)
+	})
 }
 
 // build builds the benchmarks of a tree.

@@ -43,11 +43,11 @@ type keyForm func(key driver.Value) (driver.Value, bool)
 // their names and how the keys are converted.
 func (l *bulkLoad) columns(ctx context.Context) error {
 	in := &l.plan.Inserts[0]
-	if in.Name.BulkTable == "" {
+	if !in.Name.Bulk {
 		return nil
 	}
 	e := l.conn.DB.AnyEngine()
-	found, err := bulkColumns(ctx, l.conn, in.Name.BulkTable, func(name string) bool {
+	found, err := bulkColumns(ctx, l.conn, in.Name.TableText, func(name string) bool {
 		return slices.ContainsFunc(in.Target.Keys, func(k plans.Key) bool { return k.Column == e.Dialect.Fold(name, true) })
 	})
 	if err != nil {

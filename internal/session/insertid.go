@@ -43,13 +43,18 @@ func mayPend(t *text) bool {
 // namesInsertID reports whether a text has insert_id as a name, and not as the end of
 // LAST_INSERT_ID.
 func namesInsertID(query string) bool {
-	const name = "insert_id"
-	for i := 0; i+len(name) <= len(query); i++ {
-		if query[i]|0x20 == name[0] && strings.EqualFold(query[i:i+len(name)], name) && (i == 0 || query[i-1] != '_') {
+	const name, stem = "insert_id", len("insert")
+	for at := 0; ; at++ { // at is the offset of the next underscore
+		n := strings.IndexByte(query[at:], '_')
+		if n < 0 {
+			return false
+		}
+		at += n
+		start := at - stem
+		if start >= 0 && start+len(name) <= len(query) && strings.EqualFold(query[start:start+len(name)], name) && (start == 0 || query[start-1] != '_') {
 			return true
 		}
 	}
-	return false
 }
 
 // Pending returns the number that the session gives to the next row which the engine

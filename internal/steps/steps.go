@@ -2,21 +2,19 @@
 // code that it runs, and the bytes that it allocates. Neither depends on the load of the
 // machine, as time does.
 //
-// Only a program built with -cover -covermode=atomic counts its blocks, and the counters of
-// a test cannot be read while it runs. So a test builds a program with [Build], whose main
-// function calls [Answer].
+// A test whose blocks are counted would measure itself. So a test builds a program with
+// [Build], whose main function calls [Answer]. Its source is written by "go tool cover
+// -mode=count". The counters of "go build -cover" can only be read while the program runs
+// if they are atomic, which takes ten times as long.
 package steps
 
 import (
-	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"runtime"
-	"runtime/coverage"
 	"strings"
 )
 
@@ -29,42 +27,52 @@ type Text struct {
 	Tail   string
 }
 
-// Number in a unit is replaced by the number of the repetition: seven digits.
-const Number = "\x00"
+// Number in a unit is replaced by the number of the repetition, which has so many digits.
+const (
+	Number = "\x00"
+	Digits = 7
+)
 
 // Of returns the text with each unit n times.
 func (t Text) Of(n int) string {
-	var b strings.Builder
+	b := make([]byte, 0, len(t.Head)+len(t.Middle)+len(t.Tail)+n*unitLength(t.Unit+t.Second))
 	repeat := func(unit string) {
-		plain := !strings.Contains(unit, Number)
+		parts := strings.Split(unit, Number)
 		for i := range n {
-			if plain {
-				b.WriteString(unit)
-			} else {
-				b.WriteString(strings.ReplaceAll(unit, Number, fmt.Sprintf("%07d", i)))
+			for k, part := range parts {
+				if k > 0 {
+					b = fmt.Appendf(b, "%0*d", Digits, i)
+				}
+				b = append(b, part...)
 			}
 		}
 	}
-	b.WriteString(t.Head)
+	b = append(b, t.Head...)
 	repeat(t.Unit)
-	b.WriteString(t.Middle)
+	b = append(b, t.Middle...)
 	repeat(t.Second)
-	b.WriteString(t.Tail)
-	return b.String()
+	b = append(b, t.Tail...)
+	return string(b)
+}
+
+// unitLength returns the length of a repetition of a unit.
+func unitLength(unit string) int {
+	return len(unit) + strings.Count(unit, Number)*(Digits-len(Number))
 }
 
 // How many bytes of repeated units the shortest and the longest text have.
 const (
-	least    = 128 << 10
-	greatest = 1 << 20
+	least     = 128 << 10
+	greatest  = 1 << 20
+	doublings = 3
 )
 
 // sizes returns how often the units are repeated in the texts to measure, each time twice
-// as often as before.
+// as often as before. All numbers are even, since a sign may open and close something.
 func (t Text) sizes() (all []int) {
-	unit := len(strings.ReplaceAll(t.Unit+t.Second, Number, "0000000"))
+	unit := unitLength(t.Unit + t.Second)
 	for size := least; size <= greatest; size *= 2 {
-		all = append(all, (least/unit+1)*(size/least))
+		all = append(all, (least/unit/2+1)*2*(size/least))
 	}
 	return all
 }
@@ -73,32 +81,33 @@ func (t Text) sizes() (all []int) {
 type Cost struct {
 	Steps uint64 // blocks of code
 	Bytes uint64 // allocated
+	Most  string // the file and line of the block that ran most often
 }
 
 // The factors by which the cost may grow if the input is doubled, and costs that are too
 // small to be compared: the runtime may allocate a little at any time.
 const (
 	stepsLimit = 2.3
-	bytesLimit = 2.6
+	bytesLimit = 2.3
 	fewSteps   = 2_000
 	littleHeap = 64 << 10
 )
 
 // growth returns the name of a cost that grows by more than its limit with each doubling,
-// empty if none does. Steps are compared for each doubling, bytes for all of them together
-// and less strictly: a slice that grows as it is filled has allocated up to five times its
-// size, and a slice that was made at once has not.
+// empty if none does. Steps are compared for each doubling, bytes for all of them together:
+// a slice that grows as it is filled has allocated up to five times its size, and a slice
+// that was made at once has not.
 func growth(costs []Cost) string {
 	if len(costs) < 2 {
 		return ""
 	}
 	half, last := costs[len(costs)-2], costs[len(costs)-1]
 	if float64(last.Steps) > stepsLimit*float64(half.Steps)+fewSteps {
-		return fmt.Sprintf("steps grow from %d to %d, want at most %v times as many", half.Steps, last.Steps, stepsLimit)
+		return fmt.Sprintf("steps grow from %d to %d, want at most %v times as many; most run %s", half.Steps, last.Steps, stepsLimit, last.Most)
 	}
-	first, all := costs[0], math.Pow(bytesLimit, float64(len(costs)-1))
-	if len(costs) > 3 && float64(last.Bytes) > all*float64(first.Bytes)+littleHeap {
-		return fmt.Sprintf("allocated bytes grow from %d to %d, want at most %.1f times as many", first.Bytes, last.Bytes, all)
+	first, all := costs[0], math.Pow(bytesLimit, doublings)
+	if float64(last.Bytes) > all*float64(first.Bytes)+littleHeap {
+		return fmt.Sprintf("allocated bytes grow from %d to %d, want at most %.1f times as many; most run %s", first.Bytes, last.Bytes, all, last.Most)
 	}
 	return ""
 }
@@ -119,11 +128,7 @@ func Answer[Q any](prepare func(Q) (Text, func(text string))) error {
 		var costs []Cost
 		for _, n := range text.sizes() {
 			whole := text.Of(n)
-			c, err := costOf(func() { f(whole) })
-			if err != nil {
-				return err
-			}
-			costs = append(costs, c)
+			costs = append(costs, costOf(func() { f(whole) }))
 			// The cost may be quadratic, so longer texts would take minutes.
 			if growth(costs) != "" {
 				break
@@ -136,42 +141,23 @@ func Answer[Q any](prepare func(Q) (Text, func(text string))) error {
 }
 
 // costOf returns what a function costs.
-func costOf(f func()) (c Cost, err error) {
-	if err := coverage.ClearCounters(); err != nil {
-		return c, err
+func costOf(f func()) (c Cost) {
+	all := files()
+	for _, of := range all {
+		clear(of.count)
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	f()
 	runtime.ReadMemStats(&after)
-	var b bytes.Buffer
-	if err := coverage.WriteCounters(&b); err != nil {
-		return c, err
-	}
-	return Cost{sum(b.Bytes()), after.TotalAlloc - before.TotalAlloc}, nil
-}
-
-// sum adds up the counters of a file as the coverage runtime writes it: a header of 32
-// bytes, one of 16 with the sizes of a table of strings and a table of arguments, these
-// two, and from the next multiple of 4 on, for each function that has run, how many
-// counters it has, the numbers of its package and of itself, and its counters. All of
-// these are ULEB128. See internal/coverage/defs.go of Go 1.26.
-func sum(file []byte) (steps uint64) {
-	functions := binary.LittleEndian.Uint64(file[32:])
-	at := 48 + int(binary.LittleEndian.Uint32(file[40:])) + int(binary.LittleEndian.Uint32(file[44:]))
-	at = (at + 3) &^ 3
-	next := func() uint64 {
-		n, size := binary.Uvarint(file[at:])
-		at += size
-		return n
-	}
-	for range functions {
-		counters := next()
-		next()
-		next()
-		for range counters {
-			steps += next()
+	most := uint32(0)
+	for _, of := range all {
+		for i, n := range of.count {
+			if c.Steps += uint64(n); n > most {
+				most, c.Most = n, fmt.Sprintf("%s:%d", of.name, of.position[3*i])
+			}
 		}
 	}
-	return steps
+	c.Bytes = after.TotalAlloc - before.TotalAlloc
+	return c
 }

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -133,11 +134,19 @@ func numberOf(p *plans.Plan, insert int, f *table.Facts) (n sessionNumber, remem
 	}
 	t := table.Of(in)
 	for i := range t.KeyColumns {
-		if t.KeyColumns[i].IsInteger() && f.Columns[i].Counter != nil && slices.ContainsFunc(p.Draws, func(d plans.Draw) bool { return d.Insert == insert && d.Key == i }) {
+		if t.KeyColumns[i].IsInteger() && f.Columns[i].Counter != nil && draws(p, insert, i) {
 			return sessionNumber{table: t, key: i, counter: f.Columns[i].Counter}, true
 		}
 	}
 	return n, false
+}
+
+// draws reports whether a key of an INSERT is drawn.
+func draws(p *plans.Plan, insert, key int) bool {
+	if len(p.Inserts) == 1 {
+		return slices.Contains(p.Draws, plans.Draw{Insert: insert, Key: key})
+	}
+	return slices.ContainsFunc(p.SlotsOf(insert), func(slot int32) bool { return int(p.Changes.Slots[slot].Key) == key })
 }
 
 // CheckSteps returns an error if a text of several statements asks for a number that an
@@ -148,7 +157,9 @@ func (s *SessionNumbers) CheckSteps(ctx context.Context, p *plans.Plan, query st
 	}
 	var n sessionNumber
 	marked := false
-	for _, step := range effects.SessionSteps(p.Dialect, query) {
+	steps := effects.SessionSteps(p.Dialect, query)
+	last := lastInserts(p, steps)
+	for i, step := range steps {
 		if marked {
 			if err := s.conn.DB.judgeReads(ctx, &n, step.Reads); err != nil {
 				return err
@@ -157,14 +168,28 @@ func (s *SessionNumbers) CheckSteps(ctx context.Context, p *plans.Plan, query st
 		if step.Keeps {
 			continue
 		}
-		marked = false
-		for i := range p.Inserts {
-			if in := &p.Inserts[i]; step.Quiet && step.Start <= in.Offset && in.Offset < step.End {
-				n, marked = numberOf(p, i, FactsOf(s.conn, table.Of(in)))
-			}
+		if marked = step.Quiet && last[i] >= 0; marked {
+			n, marked = numberOf(p, last[i], FactsOf(s.conn, table.Of(&p.Inserts[last[i]])))
 		}
 	}
 	return nil
+}
+
+// lastInserts returns the index of the last INSERT of each step of a plan's text, -1 for a
+// step without any.
+func lastInserts(p *plans.Plan, steps []effects.SessionStep) []int {
+	last := slices.Repeat([]int{-1}, len(steps))
+	for i := range p.Inserts {
+		at := p.Inserts[i].Offset
+		step, found := slices.BinarySearchFunc(steps, at, func(s effects.SessionStep, at int) int { return cmp.Compare(s.Start, at) })
+		if !found {
+			step--
+		}
+		if step >= 0 && at < steps[step].End {
+			last[step] = i
+		}
+	}
+	return last
 }
 
 // Prepared records that a text was prepared and is sent unchanged: its executions are

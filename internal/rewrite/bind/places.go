@@ -17,7 +17,7 @@ type Place struct {
 // decides: it assumes that an argument for a key of the caller is a key. If the dialect has
 // named and nameless arguments, it is about nameless ones. session is as for [Text].
 func Places(pl *plans.Plan, session bool) []Place {
-	if session && pl.Listed != nil {
+	if session && pl.Listed() != nil {
 		return placesListed(pl)
 	}
 	var places []Place

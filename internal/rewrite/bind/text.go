@@ -21,7 +21,7 @@ func Text(pl *plans.Plan, session bool) string {
 
 // writeText returns the text that [Text] caches and returns.
 func writeText(pl *plans.Plan, session bool) string {
-	if session && pl.Listed != nil {
+	if session && pl.Listed() != nil {
 		mark := pl.Changes.Spelling.Text(1)
 		return writeListed(pl, func(e *plans.SessionEdit) string { return inCall(e, mark) })
 	}
@@ -66,8 +66,8 @@ func around(w plans.Wrap, first, key string) string {
 
 // OfBound returns the edits of the text that [Text] returns without session.
 func OfBound(pl *plans.Plan) []plans.Edit {
-	if pl.Changes.BoundEdits != nil {
-		return pl.Changes.BoundEdits
+	if pl.Changes.BoundEdits() != nil {
+		return pl.Changes.BoundEdits()
 	}
 	return pl.Changes.Edits
 }
@@ -86,7 +86,7 @@ func Number(pl *plans.Plan, slot, n int) int {
 // and the key is no []byte. Inline is for texts without placeholders or with too many; the
 // text must not be prepared for more than one execution. session is as for [Text].
 func Inline(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) (string, []driver.NamedValue) {
-	if session && pl.Listed != nil {
+	if session && pl.Listed() != nil {
 		return inlineListed(pl, args, h, keys, func(e *plans.SessionEdit, key string) string { return inCall(e, key) })
 	}
 	own, added := assign(pl, args, h, keys)
@@ -114,7 +114,7 @@ func sameIndex(index int) int { return index }
 // InlineAssumed is [Inline] for the holes of [AssumedHoles]. It needs no arguments, and the
 // caller's placeholders stay. session is as for [Text].
 func InlineAssumed(pl *plans.Plan, h Holes, keys [][]driver.Value, session bool) string {
-	if session && pl.Listed != nil && !pl.AtExecution {
+	if session && pl.Listed() != nil && !pl.AtExecution {
 		text, _ := inlineListed(pl, nil, h, keys, func(e *plans.SessionEdit, key string) string { return inCall(e, key) })
 		return text
 	}

@@ -48,12 +48,16 @@ func statementsOf(p *plans.Draft) {
 func statement(p *plans.Draft) {
 	g := &p.Dialect.Grammar
 	p.With.CTEs, p.With.Outer = p.With.CTEs[:0], selects.With{}
-	noteBeginning(p)
+	keepsTables(p)
+	verb := p.IsVerb()
+	if !verb {
+		noteBeginning(p)
+	}
 	switch {
 	case p.Flow.Procedural && controls(p):
 	case p.Token.Kind == scan.Executable:
 		inserts.Skip(p, rewrite.ErrExecutableComment)
-	case p.IsVerb():
+	case verb:
 		insert(p)
 	case p.IsWord("with"):
 		with(p)

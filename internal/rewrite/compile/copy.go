@@ -130,15 +130,15 @@ func plainOptions(p *reader.Reader) bool {
 			return false
 		}
 		p.Advance()
-		value := ""
+		var value strings.Builder
 		for !p.IsPunct(',') && !p.IsPunct(')') {
 			if p.Token.Kind == scan.End || p.Token.Kind == scan.Broken || p.IsPunct('(') {
 				return false
 			}
-			value += p.TextOf(p.Token)
+			value.WriteString(p.TextOf(p.Token))
 			p.Advance()
 		}
-		if !plainOption(p.TextOf(option), value) {
+		if !plainOption(p.TextOf(option), value.String()) {
 			return false
 		}
 		if p.AcceptPunct(')') {

@@ -40,7 +40,7 @@ func insertBulk(p *plans.Draft) {
 	}
 	state := inserts.NewState(inserts.Head{Target: t, Name: n}, at)
 	in := &state
-	in.Name.BulkTable = text
+	in.Name.TableText, in.Name.Bulk = text, true
 	in.Columns = len(b.columns)
 	for i, c := range b.columns {
 		for k := range t.Keys {

@@ -17,29 +17,54 @@ import (
 )
 
 // TestLinear: a golden case that is twice as long, by a part that is repeated, costs about
-// twice as much to compile and to bind. There are some 25 ways to make each case longer, and
-// each costs a third of a second: the name of the case decides which one is taken.
+// twice as much to compile and to bind. There are some 25 ways to make each case longer.
 func TestLinear(t *testing.T) {
 	steps.Counted(t)
 	program := steps.Build(t, "./testdata/linear", module+"/internal/rewrite/scan", module+"/internal/rewrite/words", module+"/internal/rewrite/reader", module+"/internal/rewrite/effects", module+"/internal/rewrite/selects", module+"/internal/rewrite/plans", module+"/internal/rewrite/bind", module+"/internal/rewrite/rowcount", module+"/internal/rewrite/inserts", module+"/internal/rewrite/compile", module+"/dialect")
-	n := 0
+	whole, n := t, 0
 	for _, a := range archives(t) {
-		for _, c := range a.cases {
-			if n++; !testturn.Of(t, n, 500) {
-				continue
+		before := n
+		t.Run(strings.TrimSuffix(filepath.Base(a.path), ".txtar"), func(t *testing.T) {
+			for _, l := range longs(t, a) {
+				if n++; testturn.Of(whole, n, 1000) {
+					program.Check(t, l.name, map[string]any{"Dialect": l.dialect, "Targets": l.targets, "Text": l.text})
+				}
 			}
+			t.Logf("%d texts", n-before)
+		})
+	}
+	t.Logf("%d texts", n)
+}
+
+// long is a golden case that is made longer.
+type long struct {
+	name, dialect string
+	targets       map[string]*plans.Target
+	text          steps.Text
+}
+
+// longs returns the golden cases of an archive in all ways to make them longer, each text
+// once.
+func longs(t *testing.T, a *archive) (all []long) {
+	type identity struct {
+		dialect string
+		text    steps.Text
+	}
+	seen := map[identity]bool{} // several cases have the same part
+	for _, c := range a.cases {
+		for _, d := range c.dialects {
 			h := fnv.New64a()
-			h.Write([]byte(filepath.Base(a.path) + c.name))
-			random := rand.New(rand.NewPCG(h.Sum64(), 0))
-			d := c.dialects[random.IntN(len(c.dialects))]
+			h.Write([]byte(filepath.Base(a.path) + c.name + d.Name))
 			targets := a.byTable(t, d)
-			if all := growths(d, targets, c, random); len(all) > 0 {
-				g := all[random.IntN(len(all))]
-				name := filepath.Base(a.path) + " " + c.name + " " + d.Name + " " + g.name
-				program.Check(t, name, map[string]any{"Dialect": d.Name, "Targets": targets, "Text": g.text})
+			for _, g := range growths(d, targets, c, rand.New(rand.NewPCG(h.Sum64(), 0))) {
+				if id := (identity{d.Name, g.text}); !seen[id] {
+					seen[id] = true
+					all = append(all, long{c.name + " " + d.Name + " " + g.name, d.Name, targets, g.text})
+				}
 			}
 		}
 	}
+	return all
 }
 
 const module = "github.com/keyfill/keyfill"

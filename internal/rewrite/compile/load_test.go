@@ -25,7 +25,7 @@ func checkLoad(t *testing.T, d *dialect.Dialect, p *plans.Plan, query string) {
 	if again.Action != plans.Keep || bind.Text(again, false) != out {
 		t.Fatalf("%s: Compile(%q) = %q, which again is to %s, %q (%v)", d.Name, query, out, again.Action, bind.Text(again, false), again.Refusal)
 	}
-	if p.Inserts[0].Name.BulkTable == "" {
+	if !p.Inserts[0].Name.Bulk {
 		checkEdits(t, d, p, query)
 		return
 	}
@@ -170,7 +170,7 @@ func TestLoadBulkTable(t *testing.T) {
 			}
 			return nil
 		}, `INSERTBULK {"TableName":`+string(text)+`,"ColumnsName":["Name"]}`)
-		if p.Action != plans.Fill || p.Inserts[0].Name.BulkTable != want {
+		if p.Action != plans.Fill || p.Inserts[0].Name.TableText != want {
 			t.Errorf("%s: %s, %+v; want %s", name, p.Action, p.Inserts, want)
 		} else if out := `INSERTBULK {"TableName":` + string(text) + `,"ColumnsName":["Name","ID"]}`; bind.Text(p, false) != out {
 			t.Errorf("%s: %s, want %s", name, bind.Text(p, false), out)

@@ -11,14 +11,10 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// noteBeginning notes what the first words of a statement show about later statements: an
-// INSERT among these is filled only if keyfill can still read it, and it runs exactly once.
-// An unknown statement may change anything.
+// noteBeginning notes what the first words of a statement that is no INSERT show about
+// later statements: an INSERT among these is filled only if keyfill can still read it, and
+// it runs exactly once. An unknown statement may change anything.
 func noteBeginning(p *plans.Draft) {
-	keepsTables(p)
-	if p.IsVerb() {
-		return
-	}
 	e := words.EffectUnknown
 	if p.Token.Kind == scan.Word {
 		e = words.Of(p.Dialect).Word(p.TextOf(p.Token)).Effect

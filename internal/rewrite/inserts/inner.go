@@ -85,17 +85,25 @@ func MergeHead(p *plans.Draft, h *Head) {
 	Into(p, h, into || p.IsPunct('('))
 }
 
+// maxMerged is how many brackets are read in a MERGE inside of another statement. Each of
+// many MERGEs inside of one another would be read to the end of the text.
+const maxMerged = 1000
+
 // MergeInto reads a MERGE in p, a fork of outer. If every INSERT in it names the keys of
 // its target, the MERGE is sent as it is; otherwise it is refused for the reason.
 func MergeInto(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
 	var h Head
+	at := p.Token.Start
 	if MergeHead(p, &h); h.Target == nil {
 		return
 	}
 	for depth := 0; !p.AtEnd(); p.Advance() {
 		switch {
 		case p.IsPunct('('):
-			depth++
+			if depth++; depth > maxMerged {
+				outer.Refuse(h.Target, at, reason)
+				return
+			}
 		case p.IsPunct(')'):
 			if depth--; depth < 0 {
 				return
@@ -246,10 +254,11 @@ func hidden(p *plans.Draft, t scan.Token) *plans.Target {
 }
 
 // outputInto judges OUTPUT … INTO t (a, b), which stores other rows than the INSERT itself:
-// Transact-SQL reference, "OUTPUT clause".
+// Transact-SQL reference, "OUTPUT clause". An OUTPUT after it is judged separately.
 func outputInto(p *plans.Draft) {
 	q := Fork(p)
-	for depth := 0; !q.AtEnd(); q.Advance() {
+	depth := 0
+	for q.Advance(); !q.AtEnd() && (depth > 0 || !q.IsWord("output")); q.Advance() {
 		switch {
 		case q.IsPunct('('):
 			depth++

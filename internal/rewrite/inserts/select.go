@@ -46,7 +46,7 @@ func query(p *plans.Draft, in *State, reason rewrite.Reason) rewrite.Reason {
 	}
 	s := FactsAround(p)
 	selects.ReadQuery(&p.Reader, &s)
-	selects.SurveyWith(&p.Reader, &s, s.Outer)
+	surveyOuter(p, &s)
 	selects.SurveyWith(&p.Reader, &s, s.Near)
 	if s.Reason != "" {
 		p.RefusalOffset = s.Blamed
@@ -289,6 +289,15 @@ func numbers(p *plans.Draft, in *State, at scan.Span, before string, missing []i
 		b = append(b, ' ') // without the space, kfRETURNING would be a name
 	}
 	p.Edit(at.Start, at.End, string(b))
+}
+
+// surveyOuter is [selects.SurveyWith] for the clause before an INSERT, or before the
+// definition that it is.
+func surveyOuter(p *plans.Draft, s *selects.Facts) {
+	if p.With.Survey == nil {
+		p.With.Survey = new(selects.Survey)
+	}
+	p.With.Survey.Go(&p.Reader, s, s.Outer)
 }
 
 // FactsAround returns the facts about the query of an INSERT that are known before the

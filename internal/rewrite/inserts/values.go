@@ -96,7 +96,10 @@ func rows(p *plans.Draft, in *State) rewrite.Reason {
 			}
 			return ""
 		}
-		if in.Rows == 1 || len(p.Slots) == cap(p.Slots) {
+		switch full := len(p.Slots) == cap(p.Slots) || len(p.Edits) == cap(p.Edits); {
+		case full && len(p.Inserts) > 0:
+			expect(p, len(p.Slots), 0) // the rest likely has several INSERTs too
+		case full, in.Rows == 1 && len(p.Inserts) == 0:
 			expect(p, len(p.Slots)-slots, first)
 		}
 		if p.Dialect.Grammar.RowWord {
@@ -139,7 +142,7 @@ const maxExpected = 16384
 // as many for each byte as there were since offset first.
 func expect(p *plans.Draft, slots, first int) {
 	rest := float64(len(p.Text)-p.PrevEnd) / float64(p.PrevEnd-first)
-	n := int(min(float64(slots)*rest+1, float64(max(3*len(p.Slots), maxExpected))))
+	n := int(min(float64(slots)*rest+1, float64(max(7*len(p.Slots), maxExpected))))
 	p.Slots = slices.Grow(p.Slots, n)
 	p.Edits = slices.Grow(p.Edits, n)
 }
@@ -169,25 +172,39 @@ func rowWidth(p *reader.Reader) (int, rewrite.Reason) {
 	}
 }
 
-// naturals moves from a row's opening bracket past the values at its start that are digits
-// only, to the comma or bracket after them, and returns how many there are. This takes less
-// time than reading them one by one.
-func naturals(p *reader.Reader) (n int) {
-	for i := p.Pos; ; i++ {
-		for i < len(p.Text) && scan.Classes[p.Text[i]]&scan.ClassSpace != 0 {
-			i++
-		}
-		end := scan.DigitsEnd(p.Text, i)
-		if end == i || end >= len(p.Text) || p.Text[end] != ',' && p.Text[end] != ')' {
-			return n
+// singles reads the values of one token at the start of a row, from its bracket to the
+// comma or bracket after them, in less time than one by one. It returns their number and
+// reports whether the row ends after them. If it does not, the reader is at the next value.
+func singles(p *reader.Reader, in *State) (n int, closed bool) {
+	for {
+		if !natural(p) {
+			p.Advance()
+			t := p.Token
+			if !p.Single() {
+				return n, false
+			}
+			in.involved = in.involved || !isConstant(p, t)
 		}
 		n++
-		i = end
-		p.PrevEnd, p.Token, p.Pos = end, scan.Token{Kind: scan.Punct, Start: end, End: end + 1}, end+1
-		if p.Text[end] == ')' {
-			return n
+		if p.Text[p.Token.Start] == ')' {
+			return n, true
 		}
 	}
+}
+
+// natural moves from a sign past a value of digits only, to the comma or bracket after it.
+// If it reports false, it has not moved.
+func natural(p *reader.Reader) bool {
+	i := p.Pos
+	for i < len(p.Text) && scan.Classes[p.Text[i]]&scan.ClassSpace != 0 {
+		i++
+	}
+	end := scan.DigitsEnd(p.Text, i)
+	if end == i || end >= len(p.Text) || p.Text[end] != ',' && p.Text[end] != ')' {
+		return false
+	}
+	p.PrevEnd, p.Token, p.Pos = end, scan.Token{Kind: scan.Punct, Start: end, End: end + 1}, end+1
+	return true
 }
 
 // row reads one VALUES row from its bracket, judges the values of key columns and appends
@@ -197,12 +214,11 @@ func row(p *plans.Draft, in *State, missing []int) (n int, reason rewrite.Reason
 	if in.Scopes != nil {
 		in.Scopes.Begin(p.Token.Start)
 	}
-	if !in.judged {
-		n = naturals(&p.Reader)
-	}
-	closed := n > 0 && p.IsPunct(')')
-	if !closed {
+	closed := false
+	if in.judged {
 		p.Advance()
+	} else {
+		n, closed = singles(&p.Reader, in)
 	}
 	if n == 0 && p.IsPunct(')') && !p.Dialect.Grammar.EmptyLists {
 		return 0, p.Grammar()

@@ -76,7 +76,7 @@ func valuesQuery(p *plans.Draft, in *State, word scan.Span) rewrite.Reason {
 	}
 	end := p.Token
 	p.Advance()
-	selects.SurveyWith(&p.Reader, &s, s.Outer)
+	surveyOuter(p, &s)
 	selects.SurveyWith(&p.Reader, &s, s.Near)
 	if s.Reason != "" {
 		return s.Reason

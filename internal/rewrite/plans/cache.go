@@ -149,7 +149,7 @@ func (pl *Plan) size(query int) int {
 		n += query
 	}
 	if pl.Session() {
-		n += query + perListed*len(pl.Listed)
+		n += query + perListed*len(pl.Listed())
 	}
 	if pl.Proof != nil {
 		n += 2*query + perEdit*len(pl.Proof.Edits)

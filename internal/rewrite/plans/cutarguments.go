@@ -33,15 +33,20 @@ func (p *Draft) cutArguments() (dropped []int, ok bool) {
 	if p.Split.Statements > 1 || p.Params.Styles != reader.StylePosition && p.Params.Styles != reader.StyleNumber {
 		return nil, false
 	}
-	uses := make([]bool, p.Params.Count+1) // by number, whether an argument is used outside of the cut clauses
+	// Which numbers arguments have that are used inside of the clauses, outside of them, before
+	// the first clause and after its start.
+	most := p.Params.Count
 	if p.Params.Styles == reader.StyleNumber {
-		uses = make([]bool, p.Params.Max+1)
-		if p.Params.Max > p.Dialect.Params.Max {
+		if most = p.Params.Max; most > p.Dialect.Params.Max {
 			return nil, false
 		}
 	}
-	var behind []scan.Token // the remaining placeholders after the start of the first cut clause
-	inside := make([]bool, len(uses))
+	inside, uses := make([]bool, most+1), make([]bool, most+1)
+	before, later := make([]bool, most+1), make([]bool, most+1)
+	var behind []scan.Token // the remaining placeholders after the start of the first clause
+	cuts := slices.Clone(p.Cuts)
+	slices.SortFunc(cuts, func(a, b UpsertClause) int { return cmp.Compare(a.Start, b.Start) })
+	end := 0 // of the clauses that begin before the current token
 	n := 0
 	s := scan.Scanner{Dialect: p.Dialect, Text: p.Text}
 	for t := s.Next(); t.Kind != scan.End; t = s.Next() {
@@ -53,13 +58,18 @@ func (p *Draft) cutArguments() (dropped []int, ok bool) {
 		if p.Params.Styles == reader.StyleNumber {
 			number = scan.NumberOf(p.Text[t.Start+1 : t.End])
 		}
-		if slices.ContainsFunc(p.Cuts, func(c UpsertClause) bool { return c.Start <= t.Start && t.End <= c.End }) {
+		for ; len(cuts) > 0 && cuts[0].Start <= t.Start; cuts = cuts[1:] {
+			end = max(end, cuts[0].End)
+		}
+		before[number] = before[number] || t.Start < p.Cuts[0].Start
+		if t.End <= end {
 			inside[number] = true
 			continue
 		}
 		uses[number] = true
 		if t.Start > p.Cuts[0].Start {
 			behind = append(behind, t)
+			later[number] = true
 		}
 	}
 	for number := 1; number < len(uses); number++ {
@@ -71,8 +81,7 @@ func (p *Draft) cutArguments() (dropped []int, ok bool) {
 		return dropped, true
 	}
 	for number := dropped[0] + 1; number < len(uses); number++ {
-		later := slices.ContainsFunc(behind, func(t scan.Token) bool { return scan.NumberOf(p.Text[t.Start+1:t.End]) == number })
-		if uses[number] && (!later || p.standsBefore(number)) {
+		if uses[number] && (!later[number] || before[number]) {
 			return nil, false // another edit may replace the placeholder before the clause
 		}
 	}
@@ -84,16 +93,4 @@ func (p *Draft) cutArguments() (dropped []int, ok bool) {
 	}
 	slices.SortStableFunc(p.Edits, func(a, b Edit) int { return cmp.Compare(a.Start, b.Start) })
 	return dropped, true
-}
-
-// standsBefore reports whether the placeholder with the number is before the first clause
-// that is cut.
-func (p *Draft) standsBefore(number int) bool {
-	s := scan.Scanner{Dialect: p.Dialect, Text: p.Text[:p.Cuts[0].Start]}
-	for t := s.Next(); t.Kind != scan.End; t = s.Next() {
-		if t.Kind == scan.Placeholder && scan.NumberOf(p.Text[t.Start+1:t.End]) == number {
-			return true
-		}
-	}
-	return false
 }

@@ -69,6 +69,7 @@ type WithClause struct {
 
 	Outer     selects.With
 	Enclosing selects.With
+	Survey    *selects.Survey // of Enclosing; nil until it is needed
 	Recursive bool
 }
 

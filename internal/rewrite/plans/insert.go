@@ -7,8 +7,9 @@ type Insert struct {
 	Rows      int // how many rows VALUES has, or SELECTs that are each a row; 1 for SET and DEFAULT VALUES; -1 if not known
 	Upsert    Upsert
 	Returning bool // the statement returns rows
-
-	Name WrittenName
+	Selects   bool // whether its rows are SELECTs
+	Delayed   bool // whether the engine may store the rows after it has answered
+	ByDefault bool // whether a row has DEFAULT for a key
 
 	// Nested means that the INSERT is in a WITH clause of another statement, which returns the
 	// result. Explained means that an EXPLAIN only explains the INSERT: it does not run, and
@@ -28,13 +29,12 @@ type Insert struct {
 	// options that rewrite the query take the @ for the begin of a parameter's name.
 	Worked bool
 
+	Name WrittenName
+
 	// Query is the query that the rows come from, if the engine numbers them; otherwise nil.
 	Query *Query
 
-	Selects   bool // whether its rows are SELECTs
-	End       int  // the offset after the text of the INSERT
-	Delayed   bool // whether the engine may store the rows after it has answered
-	ByDefault bool // whether a row has DEFAULT for a key
+	End int // the offset after the text of the INSERT
 
 	Scopes   *Scoping           // the columns that keys are numbered within; nil if there are none
 	Explicit []ExplicitLiterals // the keys that the text has as constants, for each key with Follow; nil if there are none
@@ -66,7 +66,8 @@ type Upsert struct {
 
 // WrittenName is a table's name as the text has it.
 type WrittenName struct {
-	// TableText is the table's name as written.
+	// TableText is the table's name as written. It is written in SQL if the text is not,
+	// and Bulk is set: go-mssqldb's INSERTBULK.
 	TableText string
 
 	// Database is the folded part of the table's name before the schema, empty if the
@@ -76,15 +77,12 @@ type WrittenName struct {
 	// Cased means that the table's name is not written in the case in which names are
 	// compared: under other server settings it means another table.
 	Cased bool
+	Bulk  bool
 
 	// Unlisted is the table's name as written if the INSERT is refused only because it
 	// has VALUES and no column list, and Target.Columns is not known. It is empty
 	// otherwise, and for a table on a database link.
 	Unlisted string
-
-	// BulkTable is the table's name in SQL if the text is not SQL: go-mssqldb's
-	// INSERTBULK. It is empty otherwise.
-	BulkTable string
 }
 
 // Conflict is how the engine treats a row whose key or other unique value exists already.

@@ -93,7 +93,7 @@ func (p *Draft) sessionForm(pl *Plan) {
 			if owns > 0 && len(p.Inserts) > 1 {
 				continue // an execution may fill one INSERT and not the other
 			}
-			if edits, extra := p.sessionListed(insert); edits != nil && extra <= room {
+			if edits, extra := p.sessionListed(insert, int(pl.SlotsOf(insert)[0])); edits != nil && extra <= room {
 				listed = append(listed, listedInsert{insert, edits})
 				room -= extra
 			}
@@ -117,7 +117,7 @@ func (p *Draft) sessionForm(pl *Plan) {
 		pl.flags.session = true
 	}
 	if listed != nil {
-		pl.flags.session, pl.Listed = true, p.withListed(pl.Changes.Slots, listed)
+		pl.flags.session, pl.Changes.seldom().listed = true, p.withListed(pl.Changes.Slots, listed)
 	}
 }
 

@@ -14,8 +14,11 @@ func (p *Draft) Plan() *Plan {
 		pl.Inserts = p.Inserts
 	}
 	if p.Refusal == nil && len(p.Cuts) > 0 {
-		var ok bool
-		if pl.Changes.DroppedArgs, ok = p.cutArguments(); !ok {
+		dropped, ok := p.cutArguments()
+		if dropped != nil {
+			pl.Changes.seldom().droppedArgs = dropped
+		}
+		if !ok {
 			in := &p.Inserts[len(p.Inserts)-1]
 			p.Refuse(in.Target, p.Cuts[0].Start, rewrite.ErrGap)
 		}
@@ -46,7 +49,7 @@ func (p *Draft) Plan() *Plan {
 		return pl
 	}
 	if pl.Changes.Spelling.Style == reader.StyleNumber {
-		pl.Changes.Spelling.Base -= len(pl.Changes.DroppedArgs)
+		pl.Changes.Spelling.Base -= len(pl.Changes.DroppedArgs())
 	}
 	p.endOnce()
 	pl.Changes.Params, pl.Changes.Edits, pl.Changes.Slots = p.Params, trimmed(p.Edits), trimmed(p.Slots)
@@ -124,7 +127,7 @@ func (pl *Plan) place() {
 	for i := range pl.Changes.Edits {
 		if slot := pl.Changes.Edits[i].Slot; slot >= 0 {
 			if pl.Changes.Slots[slot].Wrap == WrapLast {
-				pl.LastKeys = append(pl.LastKeys, LastKey{pl.Changes.Added, pl.Changes.Slots[slot].Draw})
+				pl.Changes.seldom().lastKeys = append(pl.LastKeys(), LastKey{pl.Changes.Added, pl.Changes.Slots[slot].Draw})
 			}
 			pl.Changes.Added++
 		}

@@ -2,6 +2,7 @@ package plans
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/rewrite/reader"
@@ -30,17 +31,7 @@ type Plan struct {
 	// Action is decided from the text alone. Keep together with AtExecution means that the
 	// value of an argument decides whether a key is filled.
 	Action      Action
-	AtExecution bool     // whether a placeholder stands where a key belongs
-	Refusal     *Refusal // why the text is refused, if Action is Refuse
-	Inserts     []Insert // the INSERTs into configured tables
-	Draws       []Draw   // the calls to key sources that an execution may make
-	Statements  int      // how many statements the text has
-
-	// Parts are the statements of the text, each as a text of its own, if the text can be
-	// executed in parts: then the rows of a query are counted, and keys drawn from their
-	// source, directly before the INSERT. It is nil otherwise. A text for which NeedsParts is
-	// true cannot be prepared, and returns no rows.
-	Parts []string
+	AtExecution bool // whether a placeholder stands where a key belongs
 
 	// Load means that the text only opens a bulk load. Its rows come as the executions of the
 	// prepared text, with a value for each column as arguments, and an execution without
@@ -48,20 +39,26 @@ type Plan struct {
 	// text had a placeholder for each column; keys cannot be literals.
 	Load bool
 
+	Scoped bool // whether keys are numbered within the values of other columns
+
+	flags planFlags
+
+	Refusal    *Refusal // why the text is refused, if Action is Refuse
+	Inserts    []Insert // the INSERTs into configured tables
+	Draws      []Draw   // the calls to key sources that an execution may make
+	Statements int      // how many statements the text has
+
+	// Parts are the statements of the text, each as a text of its own, if the text can be
+	// executed in parts: then the rows of a query are counted, and keys drawn from their
+	// source, directly before the INSERT. It is nil otherwise. A text for which NeedsParts is
+	// true cannot be prepared, and returns no rows.
+	Parts []string
+
 	Dialect *dialect.Dialect // the dialect that the plan was made for
 
 	Changes Changes
 
-	flags planFlags
-
-	// LastKeys are the added placeholders, counted from 0, that become three placeholders in
-	// the session's text (the text that sets LAST_INSERT_ID()). Listed are the edits of that
-	// text if the column list names a key. Both are nil otherwise.
-	LastKeys []LastKey
-	Listed   []SessionEdit
-
 	LiteralReason rewrite.Reason // why keys are literals although the text has placeholders; empty if they are arguments
-	Scoped        bool           // whether keys are numbered within the values of other columns
 
 	Readings []Reading // the plans under other session settings: see [Plan.Under]
 
@@ -74,29 +71,102 @@ type Plan struct {
 
 // Changes are the text of a query and the changes that keyfill makes to it.
 type Changes struct {
-	// Query is the caller's text. Package bind writes the changes below into it. BoundEdits
-	// are the edits of bind.Text if the caller's placeholders are renumbered too; nil
-	// otherwise.
+	// Query is the caller's text. Package bind writes the changes below into it.
 	Query string
 
-	Edits       []Edit
-	Slots       []Slot
-	BoundEdits  []Edit
-	Params      reader.Params
-	Spelling    reader.Spelling
-	Added       int   // how many placeholders are added
-	DroppedArgs []int // the indexes of the caller's arguments that are not sent: see cutarguments.go
-	ArgsBefore  []int // for each added placeholder, how many of the caller's placeholders precede it
-	KeyCounts   []int // for each draw (call to a key source), how many keys it needs if every slot takes a key
+	Edits      []Edit
+	Slots      []Slot
+	Params     reader.Params
+	Spelling   reader.Spelling
+	Added      int   // how many placeholders are added
+	ArgsBefore []int // for each added placeholder, how many of the caller's placeholders precede it
+	KeyCounts  []int // for each draw (call to a key source), how many keys it needs if every slot takes a key
+
+	rare *rare // nil for most plans
+}
+
+// rare is what few plans have.
+type rare struct {
+	lastKeys    []LastKey
+	listed      []SessionEdit
+	boundEdits  []Edit
+	droppedArgs []int
+}
+
+// seldom returns the rare parts for a change.
+func (c *Changes) seldom() *rare {
+	if c.rare == nil {
+		c.rare = new(rare)
+	}
+	return c.rare
+}
+
+// LastKeys returns the added placeholders, counted from 0, that become three placeholders
+// in the session's text (the text that sets LAST_INSERT_ID()).
+func (pl *Plan) LastKeys() []LastKey {
+	if pl.Changes.rare == nil {
+		return nil
+	}
+	return pl.Changes.rare.lastKeys
+}
+
+// Listed returns the edits of the session's text if the column list names a key; nil
+// otherwise.
+func (pl *Plan) Listed() []SessionEdit {
+	if pl.Changes.rare == nil {
+		return nil
+	}
+	return pl.Changes.rare.listed
+}
+
+// BoundEdits returns the edits of bind.Text if the caller's placeholders are renumbered
+// too; nil otherwise.
+func (c *Changes) BoundEdits() []Edit {
+	if c.rare == nil {
+		return nil
+	}
+	return c.rare.boundEdits
+}
+
+// DroppedArgs returns the indexes of the caller's arguments that are not sent: see
+// cutarguments.go.
+func (c *Changes) DroppedArgs() []int {
+	if c.rare == nil {
+		return nil
+	}
+	return c.rare.droppedArgs
 }
 
 // Lazy holds values that are computed at their first use.
 type Lazy struct {
-	undoes              lazyUndoes
-	byInsert            lazySlots
-	Bound, BoundSession LazyText
-	reads               lazyReads
-	quiet               lazyQuiet
+	undoes, reads, quiet lazyByte
+	byInsert             atomic.Pointer[[][]int32] // the indexes of the slots of each INSERT
+	Bound, BoundSession  LazyText
+}
+
+// lazyByte is a small number that is computed at its first use, or at several uses at once.
+type lazyByte struct {
+	known atomic.Uint32 // the number plus one; 0 until it is known
+}
+
+// get returns the number, which compute returns.
+func (l *lazyByte) get(compute func() uint8) uint8 {
+	if n := l.known.Load(); n > 0 {
+		return uint8(n - 1)
+	}
+	n := compute()
+	l.known.Store(uint32(n) + 1)
+	return n
+}
+
+// is reports whether the number, which is 1 if compute returns true, is not 0.
+func (l *lazyByte) is(compute func() bool) bool {
+	return l.get(func() uint8 {
+		if compute() {
+			return 1
+		}
+		return 0
+	}) != 0
 }
 
 // planFlags are the results of methods of a plan.
@@ -131,30 +201,18 @@ func (t *LazyText) Get(write func() string) string {
 	return t.text
 }
 
-// lazySlots holds, for each INSERT, the indexes of its slots (its places for keys),
-// computed at the first call.
-type lazySlots struct {
-	once sync.Once
-	of   [][]int32
-}
-
 // SlotsOf returns the indexes of the slots of an INSERT.
 func (pl *Plan) SlotsOf(insert int) []int32 {
-	l := &pl.Lazy.byInsert
-	l.once.Do(func() {
-		l.of = make([][]int32, len(pl.Inserts))
-		for i := range pl.Changes.Slots {
-			of := &l.of[pl.Changes.Slots[i].Insert]
-			*of = append(*of, int32(i))
-		}
-	})
-	return l.of[insert]
-}
-
-// lazyUndoes is the result of [Plan.Undoes], computed at the first call.
-type lazyUndoes struct {
-	once   sync.Once
-	undoes bool
+	if known := pl.Lazy.byInsert.Load(); known != nil {
+		return (*known)[insert]
+	}
+	all := make([][]int32, len(pl.Inserts))
+	for i := range pl.Changes.Slots {
+		of := &all[pl.Changes.Slots[i].Insert]
+		*of = append(*of, int32(i))
+	}
+	pl.Lazy.byInsert.Store(&all)
+	return all[insert]
 }
 
 // Draw is one call to a key source, for all keys of one column of one INSERT.

@@ -113,7 +113,7 @@ func (pl *Plan) Same(o *Plan) bool {
 	}
 	// Inserts are compared as a whole, so that future fields count too.
 	return reflect.DeepEqual(pl.Inserts, o.Inserts) &&
-		slices.Equal(pl.Draws, o.Draws) && slices.Equal(pl.Changes.Edits, o.Changes.Edits) && slices.Equal(pl.Changes.BoundEdits, o.Changes.BoundEdits) && slices.Equal(pl.Listed, o.Listed) && slices.Equal(pl.Changes.Slots, o.Changes.Slots) &&
-		slices.Equal(pl.Changes.ArgsBefore, o.Changes.ArgsBefore) && slices.Equal(pl.Changes.DroppedArgs, o.Changes.DroppedArgs) && slices.Equal(pl.Changes.KeyCounts, o.Changes.KeyCounts) &&
+		slices.Equal(pl.Draws, o.Draws) && slices.Equal(pl.Changes.Edits, o.Changes.Edits) && slices.Equal(pl.Changes.BoundEdits(), o.Changes.BoundEdits()) && slices.Equal(pl.Listed(), o.Listed()) && slices.Equal(pl.Changes.Slots, o.Changes.Slots) &&
+		slices.Equal(pl.Changes.ArgsBefore, o.Changes.ArgsBefore) && slices.Equal(pl.Changes.DroppedArgs(), o.Changes.DroppedArgs()) && slices.Equal(pl.Changes.KeyCounts, o.Changes.KeyCounts) &&
 		pl.Reads() == o.Reads() && (pl.Statements == 1 || pl.Undoes() == o.Undoes())
 }

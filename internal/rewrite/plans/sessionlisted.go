@@ -42,10 +42,10 @@ type SessionEdit struct {
 	Params int  // how many of the caller's placeholders the edit replaces
 }
 
-// sessionListed returns the edits of the session's text for an INSERT that lists its key;
-// nil if the key cannot be moved, as when the key of another row is an expression. extra is
-// how many placeholders the edits add.
-func (p *Draft) sessionListed(insert int) (edits []SessionEdit, extra int) {
+// sessionListed returns the edits of the session's text for an INSERT that lists its key,
+// whose first slot is given; nil if the key cannot be moved, as when the key of another row
+// is an expression. extra is how many placeholders the edits add.
+func (p *Draft) sessionListed(insert, slot int) (edits []SessionEdit, extra int) {
 	in := &p.Inserts[insert]
 	if in.Listing.Rows.End != in.End {
 		return nil, 0
@@ -53,7 +53,7 @@ func (p *Draft) sessionListed(insert int) (edits []SessionEdit, extra int) {
 	m := &keyMover{
 		KeyReader: NewKeyReader(p.Dialect, p.Text, in, 0),
 		rest:      p.Edits[startOf(p.Edits, in.Offset):],
-		slot:      slices.IndexFunc(p.Slots, func(s Slot) bool { return int(s.Insert) == insert }),
+		slot:      slot,
 	}
 	m.Found = m
 	if !m.Insertion() {

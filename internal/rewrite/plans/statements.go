@@ -39,14 +39,15 @@ func (pl *Plan) Alone() bool {
 // Undoes reports whether another statement of the text may undo or change what its INSERTs
 // have stored, judged by the words outside of strings and comments.
 func (pl *Plan) Undoes() bool {
-	pl.Lazy.undoes.once.Do(func() {
-		p := reader.New(pl.Dialect, pl.Changes.Query)
-		for ; p.Token.Kind != scan.End && !pl.Lazy.undoes.undoes; p.Advance() {
-			pl.Lazy.undoes.undoes = p.Token.Kind == scan.Executable || p.IsAny("rollback", "abort", "delete", "truncate", "drop",
-				"alter", "replace", "update", "merge", "call", "do", "exec", "execute")
+	return pl.Lazy.undoes.is(func() bool {
+		for p := reader.New(pl.Dialect, pl.Changes.Query); p.Token.Kind != scan.End; p.Advance() {
+			if p.Token.Kind == scan.Executable || p.IsAny("rollback", "abort", "delete", "truncate", "drop",
+				"alter", "replace", "update", "merge", "call", "do", "exec", "execute") {
+				return true
+			}
 		}
+		return false
 	})
-	return pl.Lazy.undoes.undoes
 }
 
 // A text of several statements may have an INSERT … SELECT. Its rows are numbered if the

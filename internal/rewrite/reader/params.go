@@ -21,12 +21,12 @@ const (
 // Params describes the caller's placeholders.
 type Params struct {
 	Styles Style
+	Mixed  bool   // whether numbered placeholders begin with different signs: ?1 and $1
+	again  bool   // whether a placeholder is used twice, or the numbers do not count up from 1
 	Count  int    // how many placeholders there are, repetitions included
 	Max    int    // the highest number of a placeholder, at most maxNumber
 	Names  int    // how many different placeholders there are; set only if the plan adds keys
 	Sigil  string // the sign before the first numbered or named placeholder
-	Mixed  bool   // whether numbered placeholders begin with different signs: ?1 and $1
-	again  bool   // whether a placeholder is used twice, or the numbers do not count up from 1
 }
 
 // add counts one placeholder of the caller.
@@ -147,12 +147,13 @@ func (p *Reader) Uses() Usage {
 // Spelling says how the placeholders that keyfill adds are written.
 type Spelling struct {
 	Style Style
-	Open  string // the text before the number: "?", "$", "@p", ":kf"
-	Base  int    // the number before the first added one; -1 if no number is written
 
 	// Renumbers means that all placeholders, the caller's too, are numbered from 1 in the
 	// order of their first use.
 	Renumbers bool
+
+	Open string // the text before the number: "?", "$", "@p", ":kf"
+	Base int    // the number before the first added one; -1 if no number is written
 }
 
 // Text returns the placeholder of the n-th added key, counted from 1.

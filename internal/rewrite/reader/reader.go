@@ -40,10 +40,18 @@ func (p *Reader) Advance() {
 
 // leave notes the end of the current token, and counts the token if it is a placeholder.
 func (p *Reader) leave() {
-	if p.Token.Kind == scan.Placeholder && (p.locals == nil || !p.IsLocal(p.TextOf(p.Token))) {
-		p.Params.add(p.Dialect, p.Text[p.Token.Start:p.Token.End])
+	if p.Token.Kind == scan.Placeholder {
+		countPlaceholder(p)
 	}
 	p.PrevEnd = p.Token.End
+}
+
+// countPlaceholder counts the current token among the caller's placeholders, unless it is a
+// variable of the text.
+func countPlaceholder(p *Reader) {
+	if text := p.TextOf(p.Token); p.locals == nil || !p.IsLocal(text) {
+		p.Params.add(p.Dialect, text)
+	}
 }
 
 // Read sets the current token: the first one from Pos on that is neither white space nor a

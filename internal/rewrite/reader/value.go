@@ -97,6 +97,22 @@ func (p *Reader) Single() bool {
 	return true
 }
 
+// PlainWord moves from a sign past the word after it, to the comma or closing bracket after
+// that, and returns the word. The word has letters, digits and underscores of ASCII only.
+// If there is no such word, or something else follows it, PlainWord has not moved.
+func (p *Reader) PlainWord() (t scan.Token, ok bool) {
+	start, end := scan.PlainWord(p.Text, p.Pos)
+	i := end
+	for i < len(p.Text) && scan.Classes[p.Text[i]]&scan.ClassSpace != 0 {
+		i++
+	}
+	if start == end || i >= len(p.Text) || p.Text[i] != ',' && p.Text[i] != ')' {
+		return scan.Token{}, false
+	}
+	p.PrevEnd, p.Token, p.Pos = end, scan.Token{Kind: scan.Punct, Start: i, End: i + 1}, i+1
+	return scan.Token{Kind: scan.Word, Start: start, End: end}, true
+}
+
 // valueEnd returns a value that ends before the current token.
 func (p *Reader) valueEnd(v Value) (Value, rewrite.Reason) {
 	v.End = p.PrevEnd

@@ -281,6 +281,19 @@ func plainEnd(q string, start int) int {
 	return start
 }
 
+// PlainWord returns the word of ASCII letters, digits and underscores that begins after
+// white space from offset on, which is a token in every dialect if white space or a sign
+// of [ClassPunct] other than & follows it. The word is empty if there is none.
+func PlainWord(text string, offset int) (start, end int) {
+	for offset < len(text) && Classes[text[offset]]&ClassSpace != 0 {
+		offset++
+	}
+	if offset == len(text) || Classes[text[offset]]&ClassDigit != 0 {
+		return offset, offset
+	}
+	return offset, plainEnd(text, offset)
+}
+
 // word scans an identifier or keyword. If the word is the prefix of a literal, such as
 // N'…', word scans the literal.
 func (s *Scanner) word() Kind {
@@ -289,6 +302,11 @@ func (s *Scanner) word() Kind {
 		s.Pos++
 	}
 	s.Pos++
+	return s.wordFrom(start)
+}
+
+// wordFrom is word for an identifier that begins at start, and whose end may be after Pos.
+func (s *Scanner) wordFrom(start int) Kind {
 	if s.WordEnd()-start > 2 || s.Pos >= len(s.Text) {
 		return Word
 	}
@@ -307,26 +325,33 @@ func (s *Scanner) behindName() bool {
 
 // Following returns the next token that is neither white space nor a comment.
 func (s *Scanner) Following() Token {
+	text, i := s.Text, s.Pos
 	for {
-		i := s.Pos
-		for i < len(s.Text) && Classes[s.Text[i]]&ClassSpace != 0 {
+		for i < len(text) && Classes[text[i]]&ClassSpace != 0 {
 			i++
 		}
-		if s.Pos = i; i >= len(s.Text) {
+		if i >= len(text) {
+			s.Pos = i
 			return Token{End, i, i}
 		}
-		c := s.Text[i]
-		if Classes[c]&ClassPunct != 0 {
+		switch class := Classes[text[i]]; {
+		case class&ClassPunct != 0:
 			s.Pos = i + 1
 			return Token{Punct, i, i + 1}
-		}
-		if Classes[c]&(classPlain|ClassDigit) == classPlain {
-			k := s.word()
+		case class&(classPlain|ClassDigit) == classPlain:
+			end := plainEnd(text, i+1)
+			s.Pos = end
+			if end == len(text) || Classes[text[end]]&(ClassSpace|ClassPunct) != 0 && text[end] != '&' {
+				return Token{Word, i, end} // as most words, in any dialect; U& may begin a string
+			}
+			k := s.wordFrom(i)
 			return Token{k, i, s.Pos}
 		}
-		if k := s.scan(c); k != Space && k != Comment {
+		s.Pos = i
+		if k := s.scan(text[i]); k != Space && k != Comment {
 			return Token{k, i, s.Pos}
 		}
+		i = s.Pos
 	}
 }
 

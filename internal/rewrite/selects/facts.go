@@ -171,22 +171,39 @@ func (s *Facts) take(clause *Facts) {
 // are not noted. If the clause's definitions change data, in an engine with such
 // definitions, the count of the rows makes the same changes, which are then undone.
 func SurveyWith(p *reader.Reader, s *Facts, w With) {
+	new(Survey).Go(p, s, w)
+}
+
+// Survey is how far a WITH clause is surveyed. INSERTs in its definitions each survey the
+// definitions before them, which is done once.
+type Survey struct {
+	start, end int  // the offsets of the clause and of what is not yet surveyed; no end is 0
+	depth      int  // the brackets that are open
+	unsure     bool // the Unsure of the query whose facts are asked for
+	clause     Facts
+}
+
+// Go is [SurveyWith] for a clause whose beginning may be surveyed already.
+func (v *Survey) Go(p *reader.Reader, s *Facts, w With) {
 	if w.Empty() {
 		return
 	}
-	clause := Facts{Unsure: s.Unsure}
-	q := p.Within(w.Span)
-	depth := 0
-	for q.Advance(); q.Token.Kind != scan.End; q.Advance() {
-		if depth == 0 && p.Dialect.Grammar.Copy && q.IsPunct('(') && changes(&q) {
-			clause.Unsure = true
-			clause.place.open.Open('(')
-			depth++
+	if v.end == 0 || v.end > w.End || v.start != w.Start || v.unsure != s.Unsure {
+		word := p.Within(w.Span).Token
+		*v = Survey{start: w.Start, end: word.End, unsure: s.Unsure, clause: Facts{Unsure: s.Unsure}}
+	}
+	q := p.Within(scan.Span{Start: v.end, End: w.End})
+	q.PrevEnd, v.end = v.end, w.End
+	for ; q.Token.Kind != scan.End; q.Advance() {
+		if v.depth == 0 && p.Dialect.Grammar.Copy && q.IsPunct('(') && changes(&q) {
+			v.clause.Unsure = true
+			v.clause.place.open.Open('(')
+			v.depth++
 			continue
 		}
-		surveyed(&q, &clause, &depth)
+		surveyed(&q, &v.clause, &v.depth)
 	}
-	s.take(&clause)
+	s.take(&v.clause)
 }
 
 // refuse notes why the rows cannot be numbered. Only the first reason counts.

@@ -129,7 +129,9 @@ func (e *carriedExpr) listDoubts() (offset int, items []Doubt, stars bool) {
 		s.Advance()
 	}
 	for start, depth, n := s.Token.Start, 0, 0; ; s.Advance() {
-		ends := depth == 0 && (s.IsIn(listEnds) && s.Text[s.PrevEnd-1] != '.' || s.IsPunct(')') || s.Token.Kind == scan.End)
+		// A SELECT that may not stand here has its list read separately.
+		word := s.IsIn(listEnds) || s.IsWord("select")
+		ends := depth == 0 && (word && s.Text[s.PrevEnd-1] != '.' || s.IsPunct(')') || s.Token.Kind == scan.End)
 		switch {
 		case ends, depth == 0 && s.IsPunct(','):
 			item := s.Text[start:max(start, s.PrevEnd)]

@@ -5,7 +5,6 @@ package main
 import (
 	"database/sql/driver"
 	"log"
-	"regexp"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -34,8 +33,6 @@ func main() {
 	}
 }
 
-var number = regexp.MustCompile(`\d{7}$`)
-
 // lookup finds the targets, each also under its name with the number of a repetition.
 func (q question) lookup() plans.Lookup {
 	found := map[string]*plans.Target{}
@@ -49,7 +46,9 @@ func (q question) lookup() plans.Lookup {
 		if t := found[table]; t != nil {
 			return t
 		}
-		if t := q.Targets[number.ReplaceAllString(table, "")]; t != nil {
+		if name := max(0, len(table)-steps.Digits); strings.Trim(table[name:], "0123456789") != "" {
+			return nil
+		} else if t := q.Targets[table[:name]]; t != nil {
 			numbered := *t
 			numbered.Table = table
 			found[table] = &numbered
@@ -82,7 +81,9 @@ func execute(d *dialect.Dialect, lookup plans.Lookup, text string) {
 			continue
 		}
 		keys := keysFor(p, h)
-		bind.Arguments(p, args, h, keys, false)
+		if !p.TooMany() {
+			bind.Arguments(p, args, h, keys, false)
+		}
 		if !p.Load {
 			bind.Inline(p, args, h, keys, p.Session())
 		}
@@ -115,19 +116,25 @@ func positional(n int) []driver.NamedValue {
 	return args
 }
 
-var parameter = regexp.MustCompile(`[:@$][A-Za-z_]\w*`)
-
 // named returns an argument for each name that may be one of a parameter.
 func named(text string) (args []driver.NamedValue) {
-	if !strings.ContainsAny(text, ":@$") {
-		return nil
-	}
 	seen := map[string]bool{}
-	for _, name := range parameter.FindAllString(text, -1) {
-		if !seen[name] {
+	for {
+		at := strings.IndexAny(text, ":@$")
+		if at < 0 {
+			return args
+		}
+		text = text[at+1:]
+		n := strings.IndexFunc(text, func(r rune) bool { return r != '_' && !isLetter(r) && (r < '0' || r > '9') })
+		if n < 0 {
+			n = len(text)
+		}
+		name := text[:n]
+		if name != "" && (name[0] == '_' || isLetter(rune(name[0]))) && !seen[name] {
 			seen[name] = true
-			args = append(args, driver.NamedValue{Ordinal: len(args) + 1, Name: name[1:]})
+			args = append(args, driver.NamedValue{Ordinal: len(args) + 1, Name: name})
 		}
 	}
-	return args
 }
+
+func isLetter(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' }
