@@ -39,8 +39,8 @@ type Table struct {
 	// shows its rows too.
 	Child bool
 
-	// Twin is another database of SQLite's connection that is the same file, and that comes
-	// before the table's; empty if there is none.
+	// Twin is an earlier database of SQLite's connection that is the same file as the
+	// table's database; empty if there is none.
 	Twin string
 
 	// ConflictClauses reports whether the table itself decides what happens to
@@ -57,7 +57,7 @@ type UniqueIndex struct {
 	Columns []string
 }
 
-// Answer is the answer to a question; the zero value means that it is not known.
+// Answer is what a catalog says about a fact: Unknown (the zero value), No or Yes.
 type Answer uint8
 
 // The answers.
@@ -78,9 +78,9 @@ func (a Answer) String() string {
 	return "unknown"
 }
 
-// Column holds the catalog's facts about a column. At most one of Integer, Text, Binary
-// and UUID is set, and none for other types; all except UUID are set for a column of
-// SQLite that keeps any value as it is.
+// Column holds the catalog's facts about a column. At most one of Integer, Text, Binary and
+// UUID is set, and none for other types. The exception is a column of SQLite that keeps any
+// value as it is: all except UUID are set.
 type Column struct {
 	Name string // as found
 	Type string // the engine's own text: "int(10) unsigned"
