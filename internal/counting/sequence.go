@@ -51,7 +51,8 @@ type SequenceOptions struct {
 	// OnBehind is what to do if the store's counter is below MaxKey at the first
 	// request.
 	OnBehind keysource.Remedy
-	// OnStoreRollback is what to do if the store has gone back later.
+	// OnStoreRollback is what to do if the store's counter is found lower than before, as
+	// after a restore.
 	OnStoreRollback keysource.Remedy
 
 	// Warn is called when the store's counter is below MaxKey and the source goes on by
@@ -126,7 +127,7 @@ type Sequence struct {
 	warn     func(context.Context) // never nil
 	raise    func(to int64) string // may be nil, see SequenceOptions
 
-	fetcher // its mu guards the fields below, and the stock
+	fetcher // its mu guards the fields below, and the integers in hand (stock)
 
 	bounds
 	server  string // the server that answered last

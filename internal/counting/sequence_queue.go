@@ -31,10 +31,10 @@ func (w *waiter) answer(first int64, err error) {
 	close(w.done)
 }
 
-// leave ends the wait of a request and returns its error, or its answer if that has
-// come just now. cause is the context's error, or nil if the patience has ended. fault
-// is why the store must not be used, and failure its last error; both may be nil. The
-// caller holds the source's mu.
+// leave ends the wait of a request and returns its error, or its answer if that has come
+// just now. cause is the context's error, or nil if the patience (the longest wait for the
+// store) has ended. fault is why the store must not be used, and failure its last error;
+// both may be nil. The caller holds the source's mu.
 func (w *waiter) leave(cause, fault, failure error) (int64, error) {
 	if w.answered {
 		return w.first, w.err
@@ -146,5 +146,6 @@ func waited(e keysource.Env) func(context.Context, time.Time) {
 	}
 }
 
-// patience returns e.StoreWait of e, or ten seconds if that is zero.
+// patience returns how long a request waits for the store: e.StoreWait, or ten seconds if
+// that is zero.
 func patience(e keysource.Env) time.Duration { return cmp.Or(e.StoreWait, defaultPatience) }

@@ -152,8 +152,8 @@ func (b *bounds) within(first, n int64) run {
 	return run{first, min(n, b.max-first+1)}.from(b.least)
 }
 
-// End is wrapped by an error of a store besides [keysource.ErrExhausted] if the integers end
-// before Max, since others have the rest.
+// End is wrapped, besides [keysource.ErrExhausted], by the error of a store whose integers
+// end before Max, since another source gives the integers after them.
 type End struct {
 	Last   int64 // the last integer
 	Remedy string

@@ -221,8 +221,8 @@ func (l *Leased) current() (*Snowflake, *leaseClaim, error) {
 	return nil, l.claim, nil
 }
 
-// leave returns the error of a request that stops waiting. cause is the context's
-// error, or nil if the patience has ended.
+// leave returns the error of a request that stops waiting. cause is the context's error, or
+// nil if the patience (the longest wait for the store) has ended.
 func (l *Leased) leave(cause error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

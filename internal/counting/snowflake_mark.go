@@ -24,8 +24,9 @@ type reserved struct {
 	// refill is the tick from which on the source reserves more time beforehand.
 	refill int64
 
-	// ahead is how far ahead of the clock the tick of a key may begin, in milliseconds:
-	// less than that. It is the borrow cap minus the reach.
+	// ahead is an upper bound: the tick of a key begins less than so many milliseconds
+	// ahead of the clock. It is the borrow cap (how far keys may run ahead of the clock)
+	// minus the reach (by how much keys are held back).
 	ahead int64
 }
 
@@ -137,9 +138,9 @@ func (s *Snowflake) fetch(ctx context.Context, tick, now int64, impatient <-chan
 	}
 }
 
-// leave returns the error of a request that stops waiting. cause is the context's
-// error, or nil if the patience has ended. The store's error is formatted and not
-// wrapped: see [keysource.ErrStoreDown].
+// leave returns the error of a request that stops waiting. cause is the context's error, or
+// nil if the patience (the longest wait for the store) has ended. The store's error is
+// formatted and not wrapped: see [keysource.ErrStoreDown].
 func (s *Snowflake) leave(cause error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,9 +157,10 @@ func (s *Snowflake) leave(cause error) error {
 	return anchor.Endf("%w for %s; the last error was: %v", keysource.ErrStoreDown, s.patience, s.failure)
 }
 
-// prefetch begins to reserve time after r, unless a call to the Marker is in progress
-// or would reserve too little: the mark can only be raised as the clock goes on. While
-// keys are held back, a call has to reserve four fifths of the time by which they are.
+// prefetch begins to reserve time after r, unless a call to the Marker is in progress or
+// would reserve too little: the mark can only be raised as the clock goes on. While keys
+// are held back, a call has to reserve at least four fifths of the time by which keys are
+// held back.
 func (s *Snowflake) prefetch(r *reserved, now int64) {
 	found, held := (s.horizon(now)-r.until())*s.Unit, s.borrow-r.ahead
 	if found < s.borrow/4 && (held == 0 || found < held-held/5) {
