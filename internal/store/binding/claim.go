@@ -21,10 +21,10 @@ type Claim struct {
 	State  string // the text with which the name of the claim's row begins; empty for [ClaimOfMax]
 	Column store.Column
 
-	// Exclusive means the same as in a [sequence.Sequence].
+	// Exclusive reports that no other source fills the column, as in a [sequence.Sequence].
 	Exclusive bool
 
-	// Parameters mean the same as in a [worker.Worker].
+	// Parameters are the settings that may never change, as in a [worker.Worker].
 	Parameters string
 }
 

@@ -21,8 +21,8 @@ const (
 // theirs. Each process writes one.
 const shareTries = 100
 
-// errTokens is returned if other processes have changed the row between each pair of
-// reads.
+// errTokens is returned if other processes have changed the row with the token between each
+// pair of reads.
 var errTokens = anchor.New("contention", "the row was changed each time before it was read: insert again")
 
 // Shares reports whether two stores are the same database, reached in different ways:

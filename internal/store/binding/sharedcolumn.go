@@ -116,9 +116,9 @@ func (d Binder) besideBegun(ctx context.Context, b *Binding, v engine.Values) (s
 // change it.
 const beginTries = 3
 
-// Begin marks the row of a sequence with StartAt as begun, before the sequence looks
-// for other stored counters of the column. If two sequences are made at the same time,
-// either the other one finds this mark, or this one finds the other row.
+// Begin marks the row of a sequence with StartAt as begun, before the sequence looks for
+// other stored counters of the column. If two sequences are made at the same time, either
+// the other sequence finds this mark, or this sequence finds the other's row.
 func (d Binder) Begin(ctx context.Context, b *Binding, own *staterow.Row) error {
 	for range beginTries {
 		if staterow.HasBegun(own.Incarnation) {

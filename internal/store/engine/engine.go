@@ -94,7 +94,7 @@ type SequenceStatements struct {
 	OnServer string
 
 	Read    Statement // selects next_value, incarnation, server, table_name, column_name, parameters
-	Others  Statement // selects the name of another stored counter's row for a column, or NULL
+	Others  Statement // selects the name of a row that binds a column to another counter than the sequence, or NULL
 	Create  Statement // inserts the row of a sequence, or raises its next value
 	Advance Statement // raises the next value; locks the row even if it does not raise it
 	Raise   Statement // raises the next value; locks no row that it does not raise; may be empty
@@ -321,7 +321,8 @@ type Proof struct {
 	// transaction is open.
 	Create Statement
 
-	// TellsEnd reports whether the engine ends a transaction only by an error of the
-	// current statement, or by a statement that ends it.
+	// TellsEnd reports whether a client always learns that its transaction has ended: the
+	// engine ends it only with an error of the current statement, or by a statement such as
+	// COMMIT.
 	TellsEnd bool
 }

@@ -123,7 +123,8 @@ RETURNING previous_until`,
 	},
 	Words: Wording{
 		Place: "?",
-		// In SQLite a column of any type may hold values of all types.
+		// In SQLite a column of any type may hold values of all types, so a value that is
+		// not an integer is read as NULL.
 		Digits: "CASE typeof(%[1]s) WHEN 'integer' THEN %[1]s END",
 		Answer: answerReturning,
 	},

@@ -88,7 +88,7 @@ func unused(ctx context.Context, q *sequence.Sequence) (from int64, err error) {
 	case err != nil:
 		return 0, at.Failed(q.Name, err)
 	case !there:
-		return 0, nil // nothing was written into it, or not by this user
+		return 0, nil // no claim was written, or this user may not read the table of claims
 	}
 	claims, err := binding.ClaimsOf(ctx, at, q.Claim.ClaimedAs)
 	if err != nil {

@@ -90,9 +90,9 @@ type Sequence struct {
 	// matter.
 	Codec Codec
 
-	// OnBehind is what [reserver.Open] does if the next value is not above the greatest
-	// key in the columns; empty means an error. A [reserver.Reserver] does not compare
-	// them: its source does.
+	// OnBehind is what [reserver.Open] does if the next value is not above the greatest key
+	// in the columns; empty means an error. A [reserver.Reserver] does not compare the two:
+	// the source that uses it does.
 	OnBehind keysource.Remedy
 
 	// Upstream fetches blocks of integers from another store, for a [reserver.Reserver] of

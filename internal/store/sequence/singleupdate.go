@@ -57,9 +57,9 @@ func (s singleUpdate) take(ctx context.Context, n, seen int64) (keysource.Reserv
 		if err := s.look(ctx, n, floor); err != nil {
 			return keysource.Reservation{}, err
 		}
-		// The row is another one than was known, or another process has changed it in
-		// between, and the UPDATE would succeed now. Or the transaction has ended, or its
-		// mark was undone.
+		// The row has enough integers, but the UPDATE did not change it. Either the row is
+		// another one than was known, or another process has changed it in between, and the
+		// UPDATE would succeed now; or the transaction has ended, or its mark was undone.
 		r.Proof.Forget()
 	}
 	if r.Proof != nil {

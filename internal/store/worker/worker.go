@@ -34,7 +34,8 @@ type Worker struct {
 	// of two layouts can be equal.
 	Parameters string
 
-	// Exclusive means the same as in a [sequence.Sequence].
+	// Exclusive reports that no other source fills the columns, as in a
+	// [sequence.Sequence].
 	Exclusive bool
 
 	EnsureSchema bool // a [Marker] creates missing tables
@@ -124,8 +125,8 @@ func raise(ctx context.Context, s *store.Store, v engine.Values, known int64) ([
 	return nil, store.ErrContention
 }
 
-// raiseFrom raises the mark if it is before, and returns that value; it returns nil if
-// the mark is another one.
+// raiseFrom raises the mark if its value is the argument before, and returns that value; it
+// returns nil if the mark has another value.
 func raiseFrom(ctx context.Context, s *store.Store, v engine.Values, before int64) ([]any, error) {
 	v.Old = before
 	changed, err := s.Conn.Exec(ctx, s.Engine.Workers.Mark.Text, s.Engine.Workers.Mark.Bind(v))
@@ -162,8 +163,8 @@ func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error
 	if before, err = m.mark(ctx, until); err == nil || !m.lost(ctx, err) {
 		return before, err
 	}
-	// The new mark is below the mark that this process knows, so its source gives up all
-	// time that other processes may have reserved.
+	// The table of marks is made again. The mark in it is below the mark that the source
+	// knows, so the source gives up all time that other processes may have reserved.
 	if err := m.open(ctx); err != nil {
 		return 0, err
 	}
