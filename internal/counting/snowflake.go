@@ -126,8 +126,8 @@ const (
 )
 
 // NewSnowflake returns a source of snowflakes, and notes in workers that its worker's
-// number is in use until Close. If workers is nil, only a Marker keeps its keys apart from
-// those of other sources with the same number. It does no I/O. The error wraps
+// number is in use until Close. If workers is nil, only a Marker keeps its keys and the
+// keys of other sources with the same number apart. It does no I/O. The error wraps
 // [keysource.ErrOptions]; [keysource.ErrWorkerTaken]; [keysource.ErrClock] when the clock
 // shows a time before the epoch; or [keysource.ErrExhausted] when it shows one after the
 // end.
