@@ -18,7 +18,7 @@ type Declaration struct {
 	Columns  []Declared
 	Indexes  []DeclaredIndex
 	Refers   []DeclaredReference
-	Triggers []Trigger // those that run at an INSERT
+	Triggers []Trigger // the triggers that run at an INSERT
 }
 
 // DeclaredIndex is an index or a constraint of a table.
@@ -27,7 +27,7 @@ type DeclaredIndex struct {
 	Columns []string // empty for an expression
 	Unique  bool
 	Primary bool
-	Partial bool // it covers only some of the rows
+	Partial bool // the index covers only some of the rows
 }
 
 // DeclaredReference is a foreign key.

@@ -22,7 +22,7 @@ type Listed struct {
 	Unique   [][]string      // the columns of each unique index over all rows, including the primary key
 	Nullable map[string]bool // whether a column may be NULL, by its name
 	Default  map[string]string
-	Triggers []Trigger // those that run at an INSERT
+	Triggers []Trigger // the triggers that run at an INSERT
 }
 
 // Trigger is a trigger that runs at an INSERT.
@@ -33,7 +33,7 @@ type Trigger struct {
 	Body   string // the trigger's source, as the catalog shows it; empty if the user may not read it
 }
 
-// ForeignKey is a reference of a column to another one.
+// ForeignKey is a reference of a column to another column.
 type ForeignKey struct {
 	Name         string
 	Table        *Listed

@@ -31,8 +31,8 @@ type Table struct {
 	// table's engine is InnoDB. It is false if the dialect is not MySQL's or MariaDB's.
 	Transactional bool
 
-	// Partition reports whether the table is a partition of another one. Its rows may be
-	// inserted through the other one too.
+	// Partition reports whether the table is a partition of another table. Its rows may be
+	// inserted through that table too.
 	Partition bool
 
 	// Child reports whether the table inherits from another table of PostgreSQL, which
@@ -85,8 +85,8 @@ type Column struct {
 	Name string // as found
 	Type string // the engine's own text: "int(10) unsigned"
 
-	// Integer reports whether the column holds integers exactly. The greatest one that it
-	// holds is at least 2^Bits−1. Bits is 0 for other columns.
+	// Integer reports whether the column holds integers exactly. The greatest integer that
+	// it holds is at least 2^Bits−1. Bits is 0 for other columns.
 	Integer bool
 	Bits    int
 
@@ -135,8 +135,8 @@ type Column struct {
 
 	rounds bool // a floating-point number, in which large integers are not exact
 
-	numeric bool // the engine turns text that looks like a number into one, exactly or not
-	lossy   bool // the type is for other values: the engine changes a key, or does not read it back as an integer
+	numeric bool // the engine turns text that looks like a number into a number, exactly or not
+	lossy   bool // the type does not suit keys: the engine changes a key, or does not read it back as an integer
 }
 
 // ColumnIndexes says which indexes a column is in.
