@@ -13,8 +13,8 @@ import (
 
 const (
 	// A store that fails is asked again after a pause, which doubles from minPause to
-	// maxPause. So a store that works again is noticed within two seconds, if a round
-	// trip takes less than one.
+	// maxPause. So a store that works again is noticed within two seconds, if a round trip
+	// takes less than one second.
 	minPause = 50 * time.Millisecond
 	maxPause = time.Second
 
@@ -32,7 +32,7 @@ type fetcher struct {
 	now      func() time.Time
 	patience time.Duration // how long a request waits for the store
 	waited   func(ctx context.Context, began time.Time)
-	onConn   bool // no goroutine asks the store: each call passes a connection to it
+	onConn   bool // no goroutine asks the store: each call passes the connection to use
 
 	fast time.Duration // the limit of an attempt while the store answers fast
 
@@ -45,7 +45,7 @@ type fetcher struct {
 
 	fault   error     // why the store must not be used in its present state, or nil
 	probed  time.Time // when fault was last found, or when the store's engine last refused a request
-	failure error     // the error of the last attempt; nil after an answer
+	failure error     // the error of the last attempt; nil if the store has answered it
 	closed  bool
 
 	meter fetching.Meter // measures how the store answers
@@ -102,8 +102,8 @@ func (f *fetcher) begins() {
 	f.limit = f.fast
 }
 
-// adapt changes the time limit of the next attempt: doubled if this one was given up as
-// late, and halved if it took less than a quarter of the limit.
+// adapt changes the time limit of the next attempt: doubled if the attempt that has ended
+// was given up as late, and halved if it took less than a quarter of the limit.
 func (f *fetcher) adapt(took time.Duration, late bool) {
 	switch {
 	case late:

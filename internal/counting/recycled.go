@@ -324,8 +324,8 @@ func (s *Recycled) Close(ctx context.Context) error {
 	return nil
 }
 
-// rest takes the series away from the source. It returns the series, and its first
-// integer from which on none was handed out.
+// rest takes the series away from the source. It returns the series, and the first of its
+// integers from which on no integer was handed out.
 func (s *Recycled) rest() (keysource.Series, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -350,7 +350,7 @@ type RecycledStats struct {
 	Fetches int64 // how many answers of the store were accepted
 	Waits   int64 // how many requests had to wait for the store
 	Behind  int64 // how far a key in the table was above the next integer of its series, at most, when that was no error
-	Err     error // the error of the last attempt; nil after an answer
+	Err     error // the error of the last attempt; nil if the store has answered it
 
 	Block     int64 // how many integers the next fetch reserves, unless a statement needs more
 	Lease     time.Duration

@@ -61,8 +61,8 @@ func (c *claim) run(ctx context.Context) error {
 }
 
 // reserve raises the next integer of the held series in the store, so that the integers
-// below it are ours. If the series has too few left, reserve gives it up. It reports
-// whether the claim is done.
+// below it belong to this source. If the series has too few left, reserve gives it up. It
+// reports whether the claim is done.
 func (c *claim) reserve(ctx context.Context) (done bool, err error) {
 	h := c.held
 	from := h.Next

@@ -48,8 +48,8 @@ type SequenceOptions struct {
 	// called before the first key is handed out, and when the store may have gone back.
 	// It is nil if no index can find that key; then nothing is compared.
 	MaxKey func(context.Context) (int64, error)
-	// OnBehind is what to do if the store's counter is below MaxKey at the first
-	// request.
+	// OnBehind is what to do if the store's counter is below the key that MaxKey returns at
+	// the first request.
 	OnBehind keysource.Remedy
 	// OnStoreRollback is what to do if the store's counter is found lower than before, as
 	// after a restore.
@@ -58,9 +58,9 @@ type SequenceOptions struct {
 	// Warn is called when the store's counter is below MaxKey and the source goes on by
 	// RemedyWarn. It may be nil, and it may ask the store.
 	Warn func(context.Context)
-	// Raise returns the command that raises the store's counter to the number to, which
-	// the texts of [keysource.ErrStoreBehind] and [keysource.ErrStoreBack] then name. If
-	// it is nil, they advise to raise the counter by hand or to let it advance.
+	// Raise returns the command that raises the store's counter to the number to, which the
+	// texts of [keysource.ErrStoreBehind] and [keysource.ErrStoreBack] then name. If it is
+	// nil, the texts advise to raise the counter by hand or to let it advance.
 	Raise func(to int64) string
 }
 

@@ -153,8 +153,9 @@ func (a *ask) inUse(ctx context.Context) (int64, error) {
 }
 
 // standsAt returns the error of a store whose counter is low, where it must be least or
-// greater. raise is as in [SequenceOptions]. After a store has gone back, another
-// process may have reserved more than this one, and its error names a greater number.
+// greater. raise is as in [SequenceOptions]. After a store has gone back, another process
+// may have reserved more than this one, and the error of that process then names a greater
+// number.
 func standsAt(cause error, low, least int64, raise func(to int64) string) error {
 	back := errors.Is(cause, keysource.ErrStoreBack)
 	switch {

@@ -212,8 +212,8 @@ func (a *ask) doubts(got answer) bool {
 		s.order.gives(run{got.First, a.n})
 }
 
-// acceptOn is accept for a reservation that may be a part of an open transaction, which
-// can be rolled back. The caller holds mu, as for the functions below.
+// acceptOn does what accept does, for a reservation that may be a part of an open
+// transaction, which can be rolled back. The caller holds mu, as for the functions below.
 func (s *Sequence) acceptOn(at At, a ask, got answer) run {
 	if !at.Open {
 		s.order.given = append(s.order.given, run{got.First, a.n})

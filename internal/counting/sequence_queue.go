@@ -107,9 +107,9 @@ func (s *Sequence) serveStock() {
 	})
 }
 
-// serveFrom answers requests from r if they have waited since before the attempt. The
-// rest of r is dropped: a request that came later must not get it, since another
-// process may already have a greater key. The store has more.
+// serveFrom answers requests from r if they have waited since before the attempt. The rest
+// of r is dropped: a request that came later must not get it, since another process may
+// already have a greater key. The store has more integers.
 func (s *Sequence) serveFrom(r run, attempt int64) {
 	s.serve(func(w *waiter) bool {
 		if w.n > r.n || w.after >= attempt {

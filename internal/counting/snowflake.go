@@ -285,9 +285,9 @@ type SnowflakeStats struct {
 	Marks    int64 // how many calls to the Marker have succeeded
 	Failures int64 // how many calls to the Marker have failed
 
-	// Rivals is how often another process had raised the mark since this one did. More
-	// than one or two mean that another process with the same number is alive. Keys
-	// stay different; the processes share the time.
+	// Rivals is how often another process had raised the mark since this process did. More
+	// than one or two mean that another process with the same number is alive. Keys stay
+	// different; the processes share the time.
 	Rivals int64
 
 	// Setbacks is how often the mark was lower than this source had seen it: the store
@@ -295,7 +295,7 @@ type SnowflakeStats struct {
 	Setbacks int64
 
 	Fetching fetching.Fetching // the calls to the Marker
-	Err      error             // the error of the last call to the Marker; nil after an answer
+	Err      error             // the error of the last call to the Marker; nil if the Marker has answered it
 }
 
 // Stats returns the state of the source. It does no I/O.

@@ -63,7 +63,7 @@ type marking struct {
 	limit   time.Duration // the time limit of a call; 0 means the least limit
 	pause   time.Duration // how long to wait before the next call, after one that failed
 	failed  int64         // when the last call failed, as clock returns it
-	failure error         // the error of the last call; nil after an answer
+	failure error         // the error of the last call; nil if the Marker has answered it
 
 	// starved reports whether the last call reserved nothing, since other sources had
 	// already reserved the time.
@@ -79,11 +79,11 @@ type marking struct {
 // markFetch is one call to the Marker.
 type markFetch struct {
 	cancel context.CancelFunc
-	done   chan struct{} // closed when it has ended
+	done   chan struct{} // closed when the call has ended
 
 	began int64 // when the call began, as clock returns it
 	until int64 // the tick up to which time is to be reserved
-	asked int64 // the greatest tick of the calls before it; 0 if there was none
+	asked int64 // the greatest tick of all earlier calls; 0 if there was none
 	err   error // the error for the requests that wait for the call; set before done is closed
 }
 
@@ -188,12 +188,13 @@ func (s *Snowflake) begin(pause time.Duration) {
 	f := &markFetch{cancel: cancel, done: make(chan struct{})}
 	s.fetching = f
 	// The refill tick is out of reach until the call ends, so that no request begins
-	// another one.
+	// another call.
 	s.publish(s.reserved.Load().spans, math.MaxInt64)
 	go s.call(ctx, f, pause)
 }
 
-// call is the goroutine of a call to the Marker: it waits for the pause, and calls.
+// call is the goroutine of a call to the Marker: it waits for the pause, and calls the
+// Marker.
 func (s *Snowflake) call(ctx context.Context, f *markFetch, pause time.Duration) {
 	defer close(f.done)
 	defer f.cancel()
@@ -260,8 +261,9 @@ func (s *Snowflake) grant(f *markFetch, before, now int64) {
 	s.failure, s.pause = nil, 0
 	s.reach.Called(f.began)
 	if f.asked > 0 && before > f.asked {
-		// Another source has raised the mark. The ticks that are left are near the
-		// borrow cap: keys that are held back would have to wait for them.
+		// Another source has raised the mark. The ticks that are left are near the borrow
+		// cap, and keys that are held back would have to wait for them, so keys are held
+		// back no longer.
 		s.rivals++
 		s.reach.Reset()
 	}
