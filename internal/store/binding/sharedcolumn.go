@@ -54,8 +54,8 @@ func (d Binder) overlapping(ctx context.Context, b *Binding, c store.Column, v e
 	if err != nil {
 		return "", d.Store.Failed(b.State, err)
 	}
-	// Read the own row after the names of the others: a stored counter that begins above
-	// the own end was made after that end was set.
+	// Read the row of b after the names of the other stored counters: a counter that begins
+	// above the end of b was made after that end was set.
 	own, err := staterow.Read(ctx, d.Store, b.Row)
 	if err != nil {
 		return "", err

@@ -13,7 +13,7 @@ type SeriesWords struct {
 	Hint   string // follows the name of the table that is changed
 	Digits string // a function that converts an integer to text, if drivers return it in different types; may be empty
 	Mark   string // begins a placeholder; a number follows unless it is "?"
-	Number string // the format of an integer's placeholder, if its type has to be given; empty for the plain one
+	Number string // the format of an integer's placeholder, if its type has to be given; empty for the plain placeholder
 }
 
 // The texts below are the statements about series (runs of integers that one process

@@ -60,7 +60,7 @@ var sqlite = Engine{
 	ErrorsKeepTransaction: true,
 	Locks: Locks{
 		// The UPDATE takes the lock to write: a transaction that has read before it writes
-		// does not wait for another one that writes:
+		// does not wait for another connection that writes:
 		// https://www.sqlite.org/rescode.html#busy_snapshot.
 		Lock: "UPDATE %[1]s SET %[2]s = %[2]s WHERE 0",
 	},

@@ -112,8 +112,8 @@ func unused(ctx context.Context, q *sequence.Sequence) (from int64, err error) {
 	return from, nil
 }
 
-// columnFor returns the column of a claim (a row that says which source fills a
-// column). Whether its keys have an index is not known, so it is assumed to be like the
+// columnFor returns the column of a claim (a row that says which source fills a column).
+// Whether its keys have an index is not known, so the column is assumed to be like the
 // columns of the sequence.
 func columnFor(c binding.StoredClaim, q *sequence.Sequence) store.Column {
 	column := c.Column

@@ -69,7 +69,7 @@ type Sequence struct {
 	Table *KeyTable
 
 	// Lock is how the stored counter is changed: [LockOptimistic] or [LockPessimistic];
-	// empty means the latter. Inside a transaction of the application it is always
+	// empty means LockPessimistic. Inside a transaction of the application it is always
 	// pessimistic, since a value that was read there may be old.
 	Lock string
 

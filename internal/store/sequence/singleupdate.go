@@ -14,8 +14,8 @@ import (
 // singleUpdate reserves by one UPDATE, which returns the value that it has stored.
 type singleUpdate struct{ row *Row }
 
-// reserveTries is how often an UPDATE is sent that changes no row, although a query
-// then finds that it could.
+// reserveTries is how often an UPDATE is sent that changes no row, although a query then
+// finds that it could change the row.
 const reserveTries = 3
 
 // take reserves n integers as [Reserve] does.

@@ -65,7 +65,7 @@ const (
 	upstreamLooks = 8
 
 	// upstreamTries is how often a call tries again after other processes have changed the
-	// rows.
+	// rows with the blocks.
 	upstreamTries = 20
 
 	upstreamPause = 50 * time.Millisecond
@@ -95,8 +95,8 @@ type Upstream struct {
 	closed   bool
 }
 
-// blockUse is the next integer of a block of integers when it was first seen in use,
-// and the time of that.
+// blockUse holds the next integer of a block of integers when the block was first seen in
+// use, and the time at which it was seen.
 type blockUse struct {
 	from  int64
 	since time.Time
@@ -112,8 +112,8 @@ func New(o Options) (*Upstream, error) {
 	u := &Upstream{o: o, size: o.Block}
 	u.start.Store(1)
 	u.ended, u.close = context.WithCancel(context.Background())
-	// With blocks of 1 the sequence keeps no integers: each block is one reservation of
-	// its size.
+	// With Block 1 the sequence keeps no integers: each block of the upstream is one
+	// reservation of as many integers.
 	blocks, err := counting.NewSequence(counting.SequenceOptions{
 		Reserver: &floored{u: u}, Block: 1, Max: o.Max, OnStoreRollback: o.OnStoreRollback,
 	}, o.Env)

@@ -88,9 +88,9 @@ func mark(ctx context.Context, s *store.Store, w Worker, until, known int64) (be
 	return before, nil
 }
 
-// raise raises a mark and returns the value before; nil if there is no row. On an
-// engine where a mark is read before it is changed, a known mark is not read first: the
-// change succeeds only if it is right.
+// raise raises a mark and returns the value before; nil if there is no row. On an engine
+// where a mark is read before it is changed, a known mark is not read first: the change
+// succeeds only if the known mark is right.
 func raise(ctx context.Context, s *store.Store, v engine.Values, known int64) ([]any, error) {
 	if s.Engine.Workers.MarkRead.Text == "" {
 		return s.Update(ctx, s.Engine.Workers.Mark, v)
@@ -145,7 +145,7 @@ type Marker struct {
 	store  *store.Store
 	worker Worker
 	opened atomic.Bool
-	known  atomic.Int64 // the mark as it was last; 0 if it is not known
+	known  atomic.Int64 // the mark after the last call; 0 if it is not known
 }
 
 var _ keysource.Marker = (*Marker)(nil)
