@@ -27,7 +27,7 @@ type claim struct {
 	suspects   int64 // src.suspects when the claim was begun
 
 	held    keysource.Series
-	floor   int64 // no key of held that is below it may be handed out
+	floor   int64 // no key of held that is below floor may be handed out
 	end     int64 // end of the last series that was opened
 	greeted bool
 

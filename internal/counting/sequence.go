@@ -83,14 +83,14 @@ type SequenceOptions struct {
 //
 // # When the store is down
 //
-// While the store is down, the reserved integers are handed out. After that a request
-// waits until its context ends, or for ten seconds, and gets [keysource.ErrStoreDown]. The
-// store is asked again at intervals that grow from 50 milliseconds to one second; so a
-// store that works again is noticed within two seconds. A fetch that gets no answer at all
-// is given up after one second, then after two, four and eight; it is back at one when
-// answers are fast again. Where [keysource.Env].StoreWait is longer than ten seconds the
-// first limit is a tenth of it, eight seconds at most. A store that got such a fetch may
-// have reserved for it all the same, which is a gap.
+// While the store is down, the reserved integers are handed out. After that a request waits
+// until its context ends, or for ten seconds, and gets [keysource.ErrStoreDown]. The store
+// is asked again at intervals that grow from 50 milliseconds to one second; so a store that
+// works again is noticed within two seconds. A fetch that gets no answer at all is given up
+// after one second, then after two, four and eight; it is back at one when answers are fast
+// again. Where [keysource.Env].StoreWait is longer than ten seconds the first limit is a
+// tenth of it, eight seconds at most. A store may have reserved integers for a fetch that
+// was given up; they are a gap.
 //
 // # When the store goes back
 //

@@ -136,7 +136,7 @@ type bounds struct {
 	atEnd string // the remedy when all integers are used
 	last  int64  // the last integer that the store gives, if that is before max; otherwise 0
 	seen  int64  // end of the integers that the store has given, or that are known to be in use
-	least int64  // no later key is below it
+	least int64  // no later key is below least
 }
 
 // room returns how many integers there can be left. No more are asked for, so that the

@@ -58,7 +58,7 @@ type marking struct {
 	// The next three fields are ticks; 0 means unset.
 	known int64 // the mark as the store last returned it
 	asked int64 // the greatest tick that the Marker was called with
-	floor int64 // reservations below it do not count any more
+	floor int64 // the next call counts only the ticks from floor on as reserved
 
 	limit   time.Duration // the time limit of a call; 0 means the least limit
 	pause   time.Duration // how long to wait before the next call, after one that failed
