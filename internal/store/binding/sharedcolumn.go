@@ -107,7 +107,7 @@ func (d Binder) besideBegun(ctx context.Context, b *Binding, v engine.Values) (s
 		return "", d.Store.Failed(b.State, err)
 	}
 	if row == nil {
-		return "", nil // the row was removed between the two queries
+		return "", nil // the row that the first query found was removed before this query
 	}
 	return store.Text(row[0]), nil
 }

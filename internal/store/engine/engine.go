@@ -85,8 +85,8 @@ type Locks struct {
 type SequenceStatements struct {
 	// ReturnsLastInsertID reports whether Reserve, on a connection of the store's pool,
 	// returns LAST_INSERT_ID and the number of changed rows, to a caller that has read the
-	// row before. On other connections such an engine's row is read, and then replaced if
-	// it is still the same.
+	// row before. On other connections the row is read, and then replaced if it is still
+	// the same.
 	ReturnsLastInsertID bool
 
 	// OnServer is a condition that follows Reserve to compare the server, which is the
@@ -156,7 +156,7 @@ type CounterQueries struct {
 type PathQueries struct {
 	// HiddenSchema is the query for the schema of the search path that holds keyfill's
 	// tables but may not be used by the user, and for the user. It is empty for an engine
-	// whose users find such tables.
+	// whose users find tables that they may not use.
 	HiddenSchema string
 
 	// PathLength is the query for the number of schemas in the search path. Holders is the

@@ -194,7 +194,8 @@ func (r *Reserver) drawEnough(ctx context.Context, q *opened, n, seen int64) (ke
 			continue
 		}
 		tries++
-		// Limit both factors to what one query draws, so that the products do not overflow.
+		// Limit want and need to what one query draws, so that the products do not
+		// overflow.
 		want = min(2*min(max(want, need), drawChunk), drawMore*min(need, drawChunk))
 	}
 	return keysource.Reservation{}, r.fail(q, store.ErrScattered,

@@ -16,7 +16,8 @@ import (
 // columns. The greatest key, which it must exceed, is read here, in the database of
 // [sequence.Sequence].At.
 
-// elsewhere replaces the name keyfill_sequences in errors about such a stored counter.
+// elsewhere replaces the name keyfill_sequences in errors about a stored counter that is
+// kept in a store without SQL.
 const elsewhere = "its store"
 
 // First returns the first integer of a sequence whose state (stored counter) does not

@@ -14,7 +14,7 @@ import (
 // of time that is longer than a restore needs between the statements that create tables. If
 // the process itself has dropped tables, as a test suite does, it does not wait.
 
-// stayWait is the time between the two looks for keyfill's missing tables.
+// stayWait is how long after keyfill's tables were found missing they are looked for again.
 const stayWait = 250 * time.Millisecond
 
 // stayMissing reports whether keyfill's tables, which were found missing, stay missing.

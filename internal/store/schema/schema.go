@@ -61,7 +61,7 @@ func (s *Schema) MakeMissing(ctx context.Context, columns []*keycolumn.KeyColumn
 				break // another process has created the tables
 			}
 		}
-		if i == 0 { // if the first table can be used, the others may be created beside it
+		if i == 0 { // if the first table can be used, the other tables may be created beside it
 			if err := s.store.HiddenTables(ctx, missing); err != nil {
 				return s.store.Failed(table, err)
 			}

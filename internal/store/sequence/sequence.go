@@ -59,7 +59,7 @@ type Sequence struct {
 
 	// Exclusive reports that no other source fills the columns: rows of other states
 	// (stored counters) that name them are unused, or belong to the same source, which has
-	// one for each value of its name.
+	// one state for each value of its name.
 	Exclusive bool
 
 	// Table is an existing table that holds the state (stored counter); nil means

@@ -367,7 +367,7 @@ func (r *Rows) make(ctx context.Context, seen int64) (keysource.Series, error) {
 		return keysource.Series{First: got.First}, err
 	}
 	s := keysource.Series{First: got.First, Next: got.First, Epoch: 1, Own: true}
-	// First plus size might not fit an int64, so the value is limited before size is added.
+	// First plus size might not fit an int64, so First is limited before size is added.
 	s.Last = min(got.First-1, r.series.Sequence.Greatest()-size) + size
 	there, err := r.row(ctx, s.First)
 	if err != nil {
