@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// AlphabetBase62 has the digits and the letters of both cases, as the article on
-	// short keys that [Coprime] follows. Two of its keys can differ in case alone, so
-	// the column needs a case-sensitive collation.
+	// AlphabetBase62 has the digits and the letters of both cases, as in the article on
+	// short keys that [Coprime] follows. Two of its keys can differ in case alone, so the
+	// column needs a case-sensitive collation.
 	AlphabetBase62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-	// AlphabetBase32 has the digits and the lower-case letters without i, l, o and u,
-	// as Crockford's Base32. Its keys stay different under every collation and can be
-	// read aloud.
+	// AlphabetBase32 has the digits and the lower-case letters without i, l, o and u, like
+	// Crockford's Base32. Its keys stay different under every collation and can be read
+	// aloud.
 	AlphabetBase32 = "0123456789abcdefghjkmnpqrstvwxyz"
 )
 

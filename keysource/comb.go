@@ -196,8 +196,8 @@ func (s *COMB) read(tails []combTail, l dialect.Layout) (even bool, err error) {
 	return false, nil
 }
 
-// fillTails fills tails with random numbers: the upper 64 bits of each tail are one
-// number, and the lower 16 bits of four tails are the parts of another.
+// fillTails fills tails with random numbers: the upper 64 bits of each tail are one number,
+// and the lower 16 bits of four tails are the parts of another number.
 func (w *words) fillTails(tails []combTail) {
 	for rest := tails; len(rest) > 0; {
 		numbers := w.some(len(rest))

@@ -62,8 +62,8 @@ type CoprimeOptions struct {
 	// stores the last key, it is the number that the table held before the first key.
 	Start int64
 
-	// Grow makes texts of Length+1 characters when all of Length are used. It may be
-	// set as late as that: the keys before do not depend on it.
+	// Grow makes texts of Length+1 characters when all texts of Length characters are used.
+	// It need not be set earlier: the shorter keys do not depend on it.
 	Grow bool
 
 	// Residues is for a state table of the article's program, which stores the last key

@@ -44,8 +44,8 @@ func (e entropy) fill(b []byte) error {
 //
 //   - A [words] belongs to one goroutine between get and put. If a goroutine ends
 //     without put, its words are garbage-collected with all their numbers.
-//   - A number that is handed out is overwritten with zero before the next one
-//     is.
+//   - A number that is handed out is overwritten with zero before the next
+//     number is handed out.
 //   - No number of a [words] is handed out before all of them are made.
 //   - Numbers are thrown away when they are a millisecond old.
 //

@@ -126,9 +126,8 @@ type Traits struct {
 	End        time.Time // from when on the source can make no keys; the zero Time if there is no such time
 }
 
-// Env holds the clock, the random numbers and the patience of sources, so that tests
-// can replace them. The zero value means the system's clock, crypto/rand and ten
-// seconds.
+// Env holds the clock, the random numbers and the longest wait of sources, so that tests
+// can replace them. The zero value means the system's clock, crypto/rand and ten seconds.
 type Env struct {
 	// Now returns the time; nil means the system's clock. A Now that is not nil must be
 	// safe for concurrent use; it is called once by a constructor and once or more for

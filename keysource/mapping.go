@@ -21,10 +21,10 @@ type Mapping interface {
 	// Last returns the greatest number: after it the mapping is used up.
 	Last() int64
 
-	// Parameters returns the settings that may never change for the keys of one state, in
-	// at most 1,000 characters that hold no secret. It is kept beside the state and
-	// compared at every start: with other parameters a later number can have the key of
-	// an earlier one.
+	// Parameters returns the settings that may never change for the keys of one state
+	// (stored counter), in at most 1,000 characters that hold no secret. It is kept beside
+	// the state and compared at every start: with other parameters a later number can have
+	// the key of an earlier one.
 	Parameters() string
 }
 

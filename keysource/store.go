@@ -74,9 +74,9 @@ type Store interface {
 	// for the workers' numbers that snowflakes lease.
 	Series(s State, o SeriesOwner) SeriesStore
 
-	// Marker returns the mark of one worker of a snowflake. Each worker of a state has
-	// its own, which begins at 0: First of the state is not called. owner names, in at
-	// most 190 characters, the process that raises the mark, for people who look.
+	// Marker returns the mark of one worker of a snowflake. Each worker of a state has its
+	// own, which begins at 0: [State].First is not called. owner names, in at most 190
+	// characters, the process that raises the mark, for people.
 	Marker(s State, worker int64, owner string) Marker
 
 	// Bind notes that the keys of a state go to a column, such as "orders.id". If

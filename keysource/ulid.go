@@ -142,8 +142,8 @@ func (s *ULID) draw(ctx context.Context, seeds []byte) (ulid, error) {
 	}
 }
 
-// take is draw at the time now and under the lock. If the first key would be too far
-// ahead of now, it takes none.
+// take does what draw does, at the time now and under the lock. If the first key would be
+// too far ahead of now, it takes none.
 func (s *ULID) take(now int64, seeds []byte) (first ulid, taken bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

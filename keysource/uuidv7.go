@@ -114,7 +114,7 @@ func (s *UUIDv7) appendOneText(ctx context.Context, room []driver.Value, l diale
 // Key16 returns one key as 16 bytes in RFC order, whatever the layout; see [Source16].
 // It returns the errors of Next.
 func (s *UUIDv7) Key16(ctx context.Context, _ dialect.Layout) ([16]byte, error) {
-	if s.rand.r == nil { // the same as below, but faster for one key
+	if s.rand.r == nil { // make the same key as the code below, but faster
 		tick, now, err := s.reserve(ctx, 1)
 		if err != nil {
 			return [16]byte{}, err

@@ -65,7 +65,7 @@ func (c *cells) isSet(i int) bool {
 	return c.number(i) != 0
 }
 
-// isNull reports whether the engine gave no value.
+// isNull reports whether value i is NULL.
 func (c *cells) isNull(i int) bool { return c.row[i] == nil }
 
 func (c *cells) wrong(i int, want string) {

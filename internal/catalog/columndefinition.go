@@ -20,10 +20,10 @@ type ColumnDefinition struct {
 	Attributes []string
 }
 
-// ReadColumnDefinition reads the definition of a column, by the names that the catalog has.
-// It returns nil if the text of SHOW CREATE TABLE has no such column, for example the text
-// of a view. The text lacks attributes if sql_mode contains NO_FIELD_OPTIONS of MariaDB, or
-// the name of another engine.
+// ReadColumnDefinition reads the definition of a column. All names are spelled as in the
+// catalog. It returns nil if the text of SHOW CREATE TABLE has no such column, for example
+// the text of a view. The definition lacks attributes such as AUTO_INCREMENT if MariaDB's
+// sql_mode contains NO_FIELD_OPTIONS, or the name of another engine.
 func ReadColumnDefinition(ctx context.Context, d *dialect.Dialect, q Querier, schema, table, column string) (*ColumnDefinition, error) {
 	name := d.QuoteIdent(table)
 	if schema != "" {
@@ -39,7 +39,7 @@ func ReadColumnDefinition(ctx context.Context, d *dialect.Dialect, q Querier, sc
 }
 
 // definitionIn returns the definition of a column in the text of SHOW CREATE TABLE, nil if
-// there is none.
+// the text has no such column.
 func definitionIn(text, column string) *ColumnDefinition {
 	_, body, found := strings.Cut(text, "(\n")
 	if !found {
@@ -176,7 +176,7 @@ func (c *ColumnDefinition) NotNull() *ColumnDefinition {
 }
 
 // Numbered returns the definition with AUTO_INCREMENT, and without a default, which the
-// server refuses beside it.
+// server refuses together with AUTO_INCREMENT.
 func (c *ColumnDefinition) Numbered() *ColumnDefinition {
 	return c.without(func(word string) bool {
 		return word == "null" || word == "not null" || word == "auto_increment" || strings.HasPrefix(word, "default ")
@@ -188,7 +188,8 @@ func (c *ColumnDefinition) Unnumbered() *ColumnDefinition {
 	return c.without(func(word string) bool { return word == "auto_increment" })
 }
 
-// without returns the definition with some attributes replaced by others.
+// without returns the definition with the attributes in with, and without the attributes
+// for which leaves returns true.
 func (c *ColumnDefinition) without(leaves func(lower string) bool, with ...string) *ColumnDefinition {
 	other := *c
 	other.Attributes = append(with, slices.DeleteFunc(slices.Clone(c.Attributes), func(a string) bool { return leaves(strings.ToLower(a)) })...)

@@ -18,7 +18,7 @@ type Declaration struct {
 	Columns  []Declared
 	Indexes  []DeclaredIndex
 	Refers   []DeclaredReference
-	Triggers []Trigger // those that run at an INSERT
+	Triggers []Trigger // the triggers that run at an INSERT
 }
 
 // DeclaredIndex is an index or a constraint of a table.
@@ -27,7 +27,7 @@ type DeclaredIndex struct {
 	Columns []string // empty for an expression
 	Unique  bool
 	Primary bool
-	Partial bool // it covers only some of the rows
+	Partial bool // the index covers only some of the rows
 }
 
 // DeclaredReference is a foreign key.
@@ -56,7 +56,8 @@ type Declared struct {
 	Collation string
 }
 
-// Declare returns the overview of declared tables. Its Find knows no other tables.
+// Declare returns the overview of declared tables. [Overview.Find] returns [ErrNoTable] for
+// any other table.
 func Declare(d *dialect.Dialect, tables []*Declaration) *Overview {
 	o := &Overview{dialect: d, declared: true}
 	o.read = func(schema, table string) (*Table, error) {
@@ -138,8 +139,8 @@ func (i *DeclaredIndex) uniqueName(t *Declaration) string {
 	return i.Name
 }
 
-// completeMySQL adds the unique indexes, and the indexes that the server creates for
-// foreign keys that have none.
+// completeMySQL adds to l the unique indexes of t, and the indexes that the server creates
+// for foreign keys without an index.
 func completeMySQL(l *Listed, t *Declaration) {
 	for i := range t.Indexes {
 		if index := &t.Indexes[i]; len(index.Columns) > 0 && index.Unique && !index.Partial {
@@ -154,7 +155,8 @@ func completeMySQL(l *Listed, t *Declaration) {
 	}
 }
 
-// size returns a number in brackets after the type, or the default if it is left out.
+// size returns number i in the brackets after the type, or byDefault if the declaration
+// leaves that number out.
 func (c *Declared) size(i, byDefault int) int {
 	if i < len(c.Sizes) {
 		return c.Sizes[i]
@@ -193,7 +195,7 @@ func joinNumbers(all []int) string {
 	return b.String()
 }
 
-// nullable returns a text, or nil if it is empty, since a catalog has NULL there.
+// nullable returns a text as a catalog has it: NULL (nil) if it is empty.
 func nullable(text string) any {
 	if text == "" {
 		return nil
@@ -307,7 +309,7 @@ func (c *Declared) ofSQLServer() []any {
 	if other := map[string]string{"integer": "int", "dec": "decimal", "character": "char", "character varying": "varchar", "rowversion": "timestamp", "national character varying": "nvarchar"}[kind]; other != "" {
 		kind = other
 	}
-	length := c.size(0, 1) // in bytes; without a number the size is max
+	length := c.size(0, 1) // 1 if the declaration gives no length
 	if len(c.Sizes) == 0 && slices.Contains(c.Words, "max") {
 		length = -1
 	}

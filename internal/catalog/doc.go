@@ -26,11 +26,12 @@
 // shows none, and SQL Server keeps them in another database.
 //
 // A folded name has lost its case. On a MySQL or MariaDB server whose table names depend on
-// case, a table spelled like the folded name comes first; one that differs by case only is
-// found where there is a single one. On SQL Server in a database that compares by case, and
-// for letters beyond ASCII on SQLite, only the folded spelling is found.
+// case, a table spelled like the folded name comes first; a table whose name differs by
+// case only is found if it is the only such table. On SQL Server in a database that
+// compares by case, and for letters beyond ASCII on SQLite, only the folded spelling is
+// found.
 //
-// A view has columns, and neither indexes nor identities. It is not seen if a user's
-// function or a trigger fills a column; to a user of MySQL with partial_revokes a table may
-// seem to have no triggers.
+// A view has columns, and neither indexes nor identities. The facts do not show that a
+// user's function or a trigger fills a column; to a user of MySQL with partial_revokes a
+// table may seem to have no triggers.
 package catalog

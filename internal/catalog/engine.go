@@ -68,7 +68,7 @@ var engines = map[dialect.Family]*engine{
 		names: `SELECT CAST(c.relname AS text) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
 AND CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname = CAST($1 AS text) END`,
-		anySchema: "", // PostgreSQL knows no type for a NULL here
+		anySchema: "", // not NULL, whose type PostgreSQL could not infer here
 
 		temporary: temporaryInPostgreSQL, locate: locateInPostgreSQL, partitioning: partitioningPostgreSQL,
 		insertRule:      insertRulePostgreSQL,

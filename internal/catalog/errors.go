@@ -27,13 +27,14 @@ var (
 	// and refuses keys.
 	ErrIdentityAlways = anchor.New("engine-column", "the engine refuses keys")
 
-	// ErrType is returned when the column does not take keys of that kind.
+	// ErrType is returned when the column's type does not take the keys.
 	ErrType = anchor.New("column-type", "the column does not take such keys")
 
 	// ErrNarrow is returned when the column holds fewer bits than the keys.
 	ErrNarrow = anchor.New("column-narrow", "the column is too narrow")
 
-	// ErrLive is returned when the engine fills the column too, and Exclusive is not set.
+	// ErrLive is returned when the engine fills the column too, and [Key].Exclusive is not
+	// set.
 	ErrLive = anchor.New("live-column", "the engine fills the column too")
 
 	// ErrPartition is returned for a partition: the table that it belongs to has the same
@@ -56,8 +57,8 @@ var (
 	// the case of a letter.
 	ErrCollation = anchor.New("column-type", "the column compares without regard to case")
 
-	// ErrCOMB is returned when a COMB would be stored out of order or be
-	// rejected.
+	// ErrCOMB is returned when the column would reject a COMB (a UUID with the time in it),
+	// or store it out of order.
 	ErrCOMB = anchor.New("column-type", "the column does not take a COMB")
 )
 

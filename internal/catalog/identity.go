@@ -29,6 +29,6 @@ func (c *Column) hasCounter(d *dialect.Dialect) bool {
 		d.Family == dialect.FamilyPostgreSQL && c.isSequence()
 }
 
-// isSequence reports whether a sequence fills the column. Other programs may draw from it
-// too.
+// isSequence reports whether a sequence fills the column. Other programs may draw from that
+// sequence too.
 func (c *Column) isSequence() bool { return c.Identity == nextvalDefault || c.Identity == byDefault }

@@ -20,9 +20,9 @@ type Listed struct {
 
 	Primary  []string        // the columns of the primary key, as found
 	Unique   [][]string      // the columns of each unique index over all rows, including the primary key
-	Nullable map[string]bool // by the names of columns
+	Nullable map[string]bool // whether a column may be NULL, by its name
 	Default  map[string]string
-	Triggers []Trigger // those that run at an INSERT
+	Triggers []Trigger // the triggers that run at an INSERT
 }
 
 // Trigger is a trigger that runs at an INSERT.
@@ -33,7 +33,7 @@ type Trigger struct {
 	Body   string // the trigger's source, as the catalog shows it; empty if the user may not read it
 }
 
-// ForeignKey is a reference of a column to another one.
+// ForeignKey is a reference of a column to another column.
 type ForeignKey struct {
 	Name         string
 	Table        *Listed
@@ -50,7 +50,7 @@ type Overview struct {
 	dialect  *dialect.Dialect
 	declared bool                                       // the tables are the declarations of a script
 	unread   bool                                       // the catalog could not be read
-	read     func(schema, table string) (*Table, error) // reads a table that is not listed; nil if there are no others
+	read     func(schema, table string) (*Table, error) // reads a table that is not listed; nil if all tables are listed
 }
 
 // List returns the tables that a name without schema finds, and the tables of the given
@@ -170,7 +170,8 @@ func (t *Listed) uniqueColumn(last *string, index, column string) {
 	t.Unique[i] = append(t.Unique[i], column)
 }
 
-// describeColumn adds a column with the facts that Read does not return.
+// describeColumn adds a column, and the facts that [Read] does not return: whether it may
+// be NULL, and its default.
 func (t *Listed) describeColumn(col Column, isNullable bool, def string) {
 	t.Columns = append(t.Columns, col)
 	if t.Nullable == nil {
@@ -185,7 +186,7 @@ func (t *Listed) describeColumn(col Column, isNullable bool, def string) {
 // placeholders returns n question marks with commas between them.
 func placeholders(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
-// arguments returns texts as arguments.
+// arguments returns texts as the arguments of a query.
 func arguments(texts []string) []any {
 	args := make([]any, len(texts))
 	for i, text := range texts {

@@ -10,8 +10,9 @@ import (
 )
 
 // These queries return for all tables what the queries of sqlite.go return for one. They
-// leave out views and virtual tables: pragmas about one fail if a table that it uses is
-// gone, and would end the whole query. Such a table is read when it is looked for.
+// leave out views and virtual tables: a pragma about a view fails if a table that the view
+// uses is gone, and would fail the whole query. A view or virtual table is read when it is
+// looked for.
 const (
 	databasesSQLite = `SELECT d.name,
 (SELECT e.name FROM pragma_database_list AS e WHERE e.file = d.file AND e.file <> '' AND e.seq < d.seq ORDER BY e.seq LIMIT 1)
@@ -46,7 +47,7 @@ func listSQLite(ctx context.Context, q Querier, _ []string) (*Overview, error) {
 		return nil, err
 	}
 	all := &Overview{}
-	seen := map[string]bool{} // the names of tables in the databases before this one
+	seen := map[string]bool{} // the names of tables in the databases that were listed before
 	for _, row := range rows {
 		c := cells{row: row}
 		schema, twin := c.text(0), c.text(1)
@@ -84,8 +85,8 @@ func (l *listing) listSchema(schema, twin string) {
 		if hidden := c.number(3); hidden != hiddenOfVirtual {
 			col := columnOfSQLite(c.text(1), c.text(2))
 			col.Generated = hidden != 0
-			// Without NOT NULL, any other column than a rowid, or a key WITHOUT ROWID, may
-			// be NULL.
+			// A column without NOT NULL may be NULL, except a rowid and the primary key of
+			// a table WITHOUT ROWID.
 			t.describeColumn(col, !c.isSet(5), c.text(6))
 		}
 		if place := c.number(4); place > 0 {

@@ -9,10 +9,10 @@ import (
 )
 
 // Queries for MySQL and MariaDB, which read INFORMATION_SCHEMA ("INFORMATION_SCHEMA Tables"
-// of the MySQL 8.4 Reference Manual and of the MariaDB Knowledge Base). Both read one
-// table's files only where schema and name are compared with = to a constant, in the WHERE
-// of each table and not in an ON: "Optimizing INFORMATION_SCHEMA Queries"; a LEFT JOIN was
-// seen to scan all databases on MariaDB 10.11.
+// of the MySQL 8.4 Reference Manual and of the MariaDB Knowledge Base). Both servers read
+// one table's files only where schema and name are compared with = to a constant, in the
+// WHERE of each table and not in an ON: "Optimizing INFORMATION_SCHEMA Queries"; a LEFT
+// JOIN was seen to scan all databases on MariaDB 10.11.
 const (
 	// findMySQL finds a table whose name has exactly this spelling. With
 	// lower_case_table_names other than 0 the server compares without case.
@@ -21,8 +21,8 @@ FROM information_schema.tables
 WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?`
 
 	// searchMySQL finds a table whose name differs by case. It reads the names of one
-	// database; searchSchemaMySQL reads the names of all, since the spelling of the schema
-	// is lost too.
+	// database; searchSchemaMySQL reads the names of all, since folding may have changed
+	// the spelling of the schema too.
 	searchMySQL = `SELECT table_schema, table_name, table_type, engine
 FROM information_schema.tables
 WHERE table_schema = DATABASE() AND LOWER(table_name) = ?`
@@ -217,7 +217,7 @@ func foundMySQL(ctx context.Context, q Querier, schema, table string, answer [][
 		if c.err != nil {
 			return nil, c.err
 		}
-		// The server may also have ignored accents.
+		// The server's comparison may also ignore accents, so compare the names again.
 		if !isSequence && fold(t.Name, true) == table {
 			found = append(found, t)
 		}
@@ -263,7 +263,8 @@ func columnOfMySQL(c *cells) Column {
 		col.lossy = true
 	}
 	extra := strings.ToUpper(c.text(5))
-	// DEFAULT_GENERATED of MySQL 8 is a default that is an expression.
+	// Do not count DEFAULT_GENERATED, which MySQL 8 shows for a default that is an
+	// expression.
 	col.Generated = strings.Contains(extra, "VIRTUAL GENERATED") ||
 		strings.Contains(extra, "STORED GENERATED") || strings.Contains(extra, "PERSISTENT")
 	switch {
@@ -273,8 +274,8 @@ func columnOfMySQL(c *cells) Column {
 		col.Identity = nextvalDefault
 	}
 	col.Default = c.text(7)
-	// If a constant text contains these words, this costs a needless check and nothing
-	// else.
+	// A constant text that contains these words sets LastKeyDefault too, which costs no
+	// more than a needless check.
 	def := strings.ToLower(c.text(7))
 	col.LastKeyDefault = strings.Contains(def, "last_insert_id") ||
 		strings.Contains(def, "@@") && strings.Contains(def, "identity")
@@ -291,7 +292,8 @@ func (t *Table) indexOfMySQL(c *cells) {
 	if c.number(10) > 1 {
 		return
 	}
-	// An index on a prefix does not hold the whole column, and only a B-tree is in order.
+	// MAX needs an index in order (a B-tree) that holds the whole column, not only a
+	// prefix.
 	t.led(c.text(2), name, c.text(4) == "BTREE" && c.isNull(9), unknownColumns)
 }
 

@@ -150,7 +150,7 @@ func columnOfPostgreSQL(c *cells) Column {
 	case "money", "char", "bool", "bit", "varbit", "date", "time", "timetz", "timestamp", "timestamptz", "interval",
 		"json", "jsonb", "xml", "inet", "cidr", "macaddr", "macaddr8", "tsvector", "tsquery",
 		"point", "line", "lseg", "box", "path", "polygon", "circle":
-		col.lossy = true // "char" is of one byte, char(n) is bpchar
+		col.lossy = true // "char" holds one byte; char(n) has another name here, bpchar
 	default:
 		// Category S holds the types of strings, citext among them.
 		col.Text = c.text(4) == "S"

@@ -48,9 +48,9 @@ func qualified(schema, table string) string {
 // further columns.
 const unknownColumns = 0
 
-// led notes for a column that an index begins with it. complete reports whether the index
-// has all rows, and columns is the number of its columns. name is its name, empty if the
-// index is not unique.
+// led records in a column that an index begins with that column. complete reports whether
+// the index has all rows, and columns is the number of its columns. name is its name, empty
+// if the index is not unique.
 func (t *Table) led(column, name string, complete bool, columns int) {
 	c := t.named(column)
 	if c == nil {
@@ -58,7 +58,7 @@ func (t *Table) led(column, name string, complete bool, columns int) {
 	}
 	c.Indexes.LeadsIndex = c.Indexes.LeadsIndex || complete
 	if name != "" {
-		if !slices.Contains(c.Indexes.Unique, name) { // names of two indexes may be equal in the engine's messages
+		if !slices.Contains(c.Indexes.Unique, name) { // once, since two indexes may have one name in the engine's messages
 			c.Indexes.Unique = append(c.Indexes.Unique, name)
 		}
 		c.Indexes.UniqueAlone = c.Indexes.UniqueAlone || complete && columns == 1

@@ -20,9 +20,9 @@ func (r Rule) String() string { return fmt.Sprintf("rule %q of %q", r.Name, r.Ta
 // insertRulePostgreSQL finds the rules that the engine applies to an INSERT under the
 // session's session_replication_role. An INSERT into a view goes on to the tables that the
 // view is made of, unless a trigger handles it, so that the rules of these tables are found
-// too. A rule that does nothing, or only notifies, and has no condition, reads no row. In
-// the stored tree of a rule, an action is a command, of which 1 to 4 are SELECT, UPDATE,
-// INSERT and DELETE: CmdType in src/include/nodes/nodes.h.
+// too. A rule that does nothing, or only notifies, and has no condition, is left out, since
+// it reads no row. In the stored tree of a rule, an action is a command, of which 1 to 4
+// are SELECT, UPDATE, INSERT and DELETE: CmdType in src/include/nodes/nodes.h.
 const insertRulePostgreSQL = `WITH RECURSIVE meant AS (
 SELECT c.oid
 FROM pg_catalog.pg_class c

@@ -101,7 +101,8 @@ func (t *Table) schemaOfSQLite(rows [][]any) (found, isAuto bool, err error) {
 		words := wordsOfSQLite(c.text(2))
 		switch c.text(0) {
 		case "trigger":
-			// None of the three words can be a name without quotes.
+			// The first of these words is the trigger's event, since none can be a name
+			// without quotes.
 			event := slices.IndexFunc(words, func(w string) bool { return w == "insert" || w == "update" || w == "delete" })
 			if event >= 0 && words[event] == "insert" {
 				t.InsertTriggers = Yes
@@ -197,7 +198,7 @@ func wordsOfSQLite(sql string) []string {
 	for sql != "" {
 		switch c := sql[0]; {
 		case c == '\'' || c == '"' || c == '`':
-			sql = after(sql[1:], string(c)) // a doubled quote begins the next string
+			sql = after(sql[1:], string(c)) // a doubled quote ends one string and begins the next
 		case c == '[':
 			sql = after(sql, "]")
 		case strings.HasPrefix(sql, "--"):

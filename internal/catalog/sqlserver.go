@@ -73,7 +73,8 @@ func inSQLServer(table, query string) string {
 	if !isTemporarySQLServer(table) {
 		return query
 	}
-	// OBJECTPROPERTY knows only the current database.
+	// OBJECTPROPERTY knows only the current database, and temporary tables have no
+	// triggers.
 	query = strings.ReplaceAll(query, "OBJECTPROPERTY(o.object_id, 'HasInsertTrigger')", "0")
 	query = strings.ReplaceAll(query, "FROM sys.", "FROM tempdb.sys.")
 	return strings.ReplaceAll(query, "JOIN sys.", "JOIN tempdb.sys.")

@@ -31,16 +31,16 @@ type Table struct {
 	// table's engine is InnoDB. It is false if the dialect is not MySQL's or MariaDB's.
 	Transactional bool
 
-	// Partition reports whether the table is a partition of another one. Its rows may be
-	// inserted through the other one too.
+	// Partition reports whether the table is a partition of another table. Its rows may be
+	// inserted through that table too.
 	Partition bool
 
 	// Child reports whether the table inherits from another table of PostgreSQL, which
 	// shows its rows too.
 	Child bool
 
-	// Twin is another database of SQLite's connection that is the same file, and that comes
-	// before the table's; empty if there is none.
+	// Twin is an earlier database of SQLite's connection that is the same file as the
+	// table's database; empty if there is none.
 	Twin string
 
 	// ConflictClauses reports whether the table itself decides what happens to
@@ -57,7 +57,7 @@ type UniqueIndex struct {
 	Columns []string
 }
 
-// Answer is the answer to a question; the zero value means that it is not known.
+// Answer is what a catalog says about a fact: Unknown (the zero value), No or Yes.
 type Answer uint8
 
 // The answers.
@@ -78,15 +78,15 @@ func (a Answer) String() string {
 	return "unknown"
 }
 
-// Column holds the catalog's facts about a column. At most one of Integer, Text, Binary
-// and UUID is set, and none for other types; all except UUID are set for a column of
-// SQLite that keeps any value as it is.
+// Column holds the catalog's facts about a column. At most one of Integer, Text, Binary and
+// UUID is set, and none for other types. The exception is a column of SQLite that keeps any
+// value as it is: all except UUID are set.
 type Column struct {
 	Name string // as found
 	Type string // the engine's own text: "int(10) unsigned"
 
-	// Integer reports whether the column holds integers exactly. The greatest one that it
-	// holds is at least 2^Bits−1. Bits is 0 for other columns.
+	// Integer reports whether the column holds integers exactly. The greatest integer that
+	// it holds is at least 2^Bits−1. Bits is 0 for other columns.
 	Integer bool
 	Bits    int
 
@@ -135,8 +135,8 @@ type Column struct {
 
 	rounds bool // a floating-point number, in which large integers are not exact
 
-	numeric bool // the engine turns text that looks like a number into one, exactly or not
-	lossy   bool // the type is for other values: the engine changes a key, or does not read it back as an integer
+	numeric bool // the engine turns text that looks like a number into a number, exactly or not
+	lossy   bool // the type does not suit keys: the engine changes a key, or does not read it back as an integer
 }
 
 // ColumnIndexes says which indexes a column is in.

@@ -35,7 +35,8 @@ func (r run) from(least int64) run {
 //	          mark
 //
 // Only the count used changes after a block is made. A block that is given up is sealed
-// before the next block hands out anything, so that later keys are greater.
+// (all its integers are marked as used) before the next block hands out anything, so that
+// later keys are greater.
 type block struct {
 	run
 	mark  int64     // when so many integers are used, the next block should be fetched
@@ -152,8 +153,8 @@ func (h runs) count() int64 {
 	return n
 }
 
-// tenure holds which series a [Recycled] owns, and for how long. The source's mu guards
-// held and sent.
+// tenure holds which series (a range of integers) a [Recycled] owns, and for how long. The
+// source's mu guards held and sent.
 type tenure struct {
 	held  keysource.Series // the series as this source last changed its row; First is 0 if it owns none
 	sent  time.Time        // when the last renewal of the lease was sent

@@ -13,8 +13,8 @@ import (
 
 const (
 	// A store that fails is asked again after a pause, which doubles from minPause to
-	// maxPause. So a store that works again is noticed within two seconds, if a round
-	// trip takes less than one.
+	// maxPause. So a store that works again is noticed within two seconds, if a round trip
+	// takes less than one second.
 	minPause = 50 * time.Millisecond
 	maxPause = time.Second
 
@@ -32,7 +32,7 @@ type fetcher struct {
 	now      func() time.Time
 	patience time.Duration // how long a request waits for the store
 	waited   func(ctx context.Context, began time.Time)
-	onConn   bool // there is no fetch: each call brings its own connection to the store
+	onConn   bool // no goroutine asks the store: each call passes the connection to use
 
 	fast time.Duration // the limit of an attempt while the store answers fast
 
@@ -44,8 +44,8 @@ type fetcher struct {
 	waits int64
 
 	fault   error     // why the store must not be used in its present state, or nil
-	probed  time.Time // when fault was last found, or when the store's engine last refused
-	failure error     // the error of the last attempt; nil after an answer
+	probed  time.Time // when fault was last found, or when the store's engine last refused a request
+	failure error     // the error of the last attempt; nil if the store has answered it
 	closed  bool
 
 	meter fetching.Meter // measures how the store answers
@@ -95,15 +95,15 @@ func (f *fetcher) start(attempt func(context.Context, *fetch) (answered, on bool
 
 // begins sets the time limit of the first attempt, and of each attempt while the store
 // answers fast: a tenth of the patience (how long a request waits), from minLimit to
-// maxLimit. An attempt that is given up may have reserved integers, which are then lost,
-// so a source that waits longer anyway gives up later.
+// maxLimit. An attempt that is given up may have reserved integers, which are then lost, so
+// a source whose requests wait longer gives an attempt more time.
 func (f *fetcher) begins() {
 	f.fast = min(max(f.patience/10, minLimit), maxLimit)
 	f.limit = f.fast
 }
 
-// adapt changes the time limit of the next attempt: doubled if this one was given up as
-// late, and halved if it took less than a quarter of the limit.
+// adapt changes the time limit of the next attempt: doubled if the attempt that has ended
+// was given up as late, and halved if it took less than a quarter of the limit.
 func (f *fetcher) adapt(took time.Duration, late bool) {
 	switch {
 	case late:
@@ -135,8 +135,8 @@ func (f *fetcher) enqueue(n, after int64) *waiter {
 	return w
 }
 
-// await waits until the request is answered, or until the context or the patience ends.
-// The caller does not hold mu.
+// await waits until the request is answered, or until the context or the patience (the
+// longest wait for the store) ends. The caller does not hold mu.
 func (f *fetcher) await(ctx context.Context, w *waiter) (int64, error) {
 	t := time.NewTimer(f.patience)
 	defer t.Stop()
@@ -151,8 +151,9 @@ func (f *fetcher) await(ctx context.Context, w *waiter) (int64, error) {
 	}
 }
 
-// leave ends the wait of a request and returns its error, or its answer if that has
-// come just now. cause is the context's error, or nil if the patience has ended.
+// leave ends the wait of a request and returns its error, or its answer if that has come
+// just now. cause is the context's error, or nil if the patience (the longest wait for the
+// store) has ended.
 func (f *fetcher) leave(w *waiter, cause error) (int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

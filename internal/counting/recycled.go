@@ -61,8 +61,8 @@ type RecycledOptions struct {
 	// handed out, and for all keys before the first new series is opened. It is nil if
 	// no index can find that key; then nothing is compared.
 	MaxKey func(ctx context.Context, from, to int64) (int64, error)
-	// OnBehind is what the source does if a series, or the store's counter, is below
-	// MaxKey.
+	// OnBehind is what the source does if a series, or the store's counter, is below the
+	// key that MaxKey returns.
 	OnBehind keysource.Remedy
 	// OnStoreRollback is what the source does if the store's counter is below the
 	// integers that the store has given to this source.
@@ -234,8 +234,8 @@ func (s *Recycled) Drop() {
 	s.discard()
 }
 
-// Suspect does what [Recycled.Drop] does, for a source whose greatest key can be asked
-// for. The series is then checked again as if another process had owned it, and
+// Suspect does what [Recycled.Drop] does, for a source that can ask for the greatest key in
+// the table. The series is then checked again as if another process had owned it, and
 // [RecycledOptions].OnBehind applies to keys in it that no source has reserved.
 func (s *Recycled) Suspect() {
 	s.mu.Lock()
@@ -272,7 +272,7 @@ func (s *Recycled) Advance(ctx context.Context, to int64) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.end = max(s.end, to) // new series begin there or above
+	s.end = max(s.end, to) // new series begin at to or above
 	return nil
 }
 
@@ -324,15 +324,15 @@ func (s *Recycled) Close(ctx context.Context) error {
 	return nil
 }
 
-// rest takes the series away from the source. It returns the series, and its first
-// integer from which on none was handed out.
+// rest takes the series away from the source. It returns the series, and the first of its
+// integers from which on no integer was handed out.
 func (s *Recycled) rest() (keysource.Series, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	held, to := s.held, s.held.Next
 	for _, r := range s.hand {
 		if after(r.first, r.n) == held.Next {
-			to = max(r.first, held.First) // the run may begin with integers of the series before
+			to = max(r.first, held.First) // the run may begin with integers of the previous series
 		}
 	}
 	s.held, s.hand = keysource.Series{}, nil
@@ -350,7 +350,7 @@ type RecycledStats struct {
 	Fetches int64 // how many answers of the store were accepted
 	Waits   int64 // how many requests had to wait for the store
 	Behind  int64 // how far a key in the table was above the next integer of its series, at most, when that was no error
-	Err     error // the error of the last attempt; nil after an answer
+	Err     error // the error of the last attempt; nil if the store has answered it
 
 	Block     int64 // how many integers the next fetch reserves, unless a statement needs more
 	Lease     time.Duration

@@ -9,9 +9,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// claimTries is how many rounds a claim (an attempt to get integers of a series) has:
-// in each it tries another series, or its own as the row is then. After the last it
-// fails.
+// claimTries is how many rounds a claim (an attempt to get integers of a series) has: in
+// each it tries another series, or its own series as the store has it by then. After the
+// last round the claim fails.
 const claimTries = 8
 
 // claim is one attempt to get integers of a series, or to renew the lease of a series.
@@ -27,7 +27,7 @@ type claim struct {
 	suspects   int64 // src.suspects when the claim was begun
 
 	held    keysource.Series
-	floor   int64 // no key of held that is below it may be handed out
+	floor   int64 // no key of held that is below floor may be handed out
 	end     int64 // end of the last series that was opened
 	greeted bool
 
@@ -61,8 +61,8 @@ func (c *claim) run(ctx context.Context) error {
 }
 
 // reserve raises the next integer of the held series in the store, so that the integers
-// below it are ours. If the series has too few left, reserve gives it up. It reports
-// whether the claim is done.
+// below it belong to this source. If the series has too few left, reserve gives it up. It
+// reports whether the claim is done.
 func (c *claim) reserve(ctx context.Context) (done bool, err error) {
 	h := c.held
 	from := h.Next
@@ -186,7 +186,8 @@ func (c *claim) refuse(err error) error {
 	return err
 }
 
-// refuseSeries is refuse for a series whose next integer is below least.
+// refuseSeries returns cause with the numbers of a series whose next integer is below
+// least, and marks it as refuse does.
 func (c *claim) refuseSeries(cause error, s keysource.Series, least int64) error {
 	return c.refuse(anchor.Endf("%w; its series from %d to %d", standsAt(cause, s.Next, least, nil), s.First, s.Last))
 }
@@ -287,7 +288,7 @@ func (s *Recycled) accept(c *claim) run {
 		s.begun = now
 	}
 	if c.suspects != s.suspects {
-		s.held = keysource.Series{} // so that it is compared with the table again
+		s.held = keysource.Series{} // so that the series is compared with the keys in the table again
 	}
 	if c.drops != s.drops {
 		return run{}

@@ -48,18 +48,19 @@ type SequenceOptions struct {
 	// called before the first key is handed out, and when the store may have gone back.
 	// It is nil if no index can find that key; then nothing is compared.
 	MaxKey func(context.Context) (int64, error)
-	// OnBehind is what to do if the store's counter is below MaxKey at the first
-	// request.
+	// OnBehind is what to do if the store's counter is below the key that MaxKey returns at
+	// the first request.
 	OnBehind keysource.Remedy
-	// OnStoreRollback is what to do if the store has gone back later.
+	// OnStoreRollback is what to do if the store's counter is found lower than before, as
+	// after a restore.
 	OnStoreRollback keysource.Remedy
 
 	// Warn is called when the store's counter is below MaxKey and the source goes on by
 	// RemedyWarn. It may be nil, and it may ask the store.
 	Warn func(context.Context)
-	// Raise returns the command that raises the store's counter to the number to, which
-	// the texts of [keysource.ErrStoreBehind] and [keysource.ErrStoreBack] then name. If
-	// it is nil, they advise to raise the counter by hand or to let it advance.
+	// Raise returns the command that raises the store's counter to the number to, which the
+	// texts of [keysource.ErrStoreBehind] and [keysource.ErrStoreBack] then name. If it is
+	// nil, the texts advise to raise the counter by hand or to let it advance.
 	Raise func(to int64) string
 }
 
@@ -82,14 +83,14 @@ type SequenceOptions struct {
 //
 // # When the store is down
 //
-// While the store is down, the reserved integers are handed out. After that a request
-// waits until its context ends, or for ten seconds, and gets [keysource.ErrStoreDown]. The
-// store is asked again at intervals that grow from 50 milliseconds to one second; so a
-// store that works again is noticed within two seconds. A fetch that gets no answer at all
-// is given up after one second, then after two, four and eight; it is back at one when
-// answers are fast again. Where [keysource.Env].StoreWait is longer than ten seconds the
-// first limit is a tenth of it, eight seconds at most. A store that got such a fetch may
-// have reserved for it all the same, which is a gap.
+// While the store is down, the reserved integers are handed out. After that a request waits
+// until its context ends, or for ten seconds, and gets [keysource.ErrStoreDown]. The store
+// is asked again at intervals that grow from 50 milliseconds to one second; so a store that
+// works again is noticed within two seconds. A fetch that gets no answer at all is given up
+// after one second, then after two, four and eight; it is back at one when answers are fast
+// again. Where [keysource.Env].StoreWait is longer than ten seconds the first limit is a
+// tenth of it, eight seconds at most. A store may have reserved integers for a fetch that
+// was given up; they are a gap.
 //
 // # When the store goes back
 //
@@ -126,7 +127,7 @@ type Sequence struct {
 	warn     func(context.Context) // never nil
 	raise    func(to int64) string // may be nil, see SequenceOptions
 
-	fetcher // its mu guards the fields below, and the stock
+	fetcher // its mu guards the fields below, and the integers in hand (stock)
 
 	bounds
 	server  string // the server that answered last

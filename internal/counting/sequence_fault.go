@@ -24,7 +24,7 @@ type answer struct {
 	behind                int64 // how far the store's counter was below the keys in use, at the first comparison
 	err                   error
 	moved                 bool // the remedy has raised the store's counter
-	back                  bool // the store has gone back, and its integers are used all the same
+	back                  bool // the store has gone back (its counter went down), and its integers are used all the same
 	late                  bool // the attempt was given up because its time was over
 	fault                 bool // err means that the store must not be used in its present state
 }
@@ -44,7 +44,7 @@ func (a *ask) reserve(ctx context.Context) answer {
 		return a.reserveAnyway(ctx)
 	}
 	server, look := a.server, a.doubt
-	for range 3 { // without a comparison, with one, and once more for another server
+	for range 3 { // a call without a comparison, one with a comparison, and one if another server answers
 		inUse := a.seen
 		if look {
 			var err error
@@ -153,8 +153,9 @@ func (a *ask) inUse(ctx context.Context) (int64, error) {
 }
 
 // standsAt returns the error of a store whose counter is low, where it must be least or
-// greater. raise is as in [SequenceOptions]. After a store has gone back, another
-// process may have reserved more than this one, and its error names a greater number.
+// greater. raise is as in [SequenceOptions]. After a store has gone back, another process
+// may have reserved more than this one, and the error of that process then names a greater
+// number.
 func standsAt(cause error, low, least int64, raise func(to int64) string) error {
 	back := errors.Is(cause, keysource.ErrStoreBack)
 	switch {

@@ -164,8 +164,8 @@ func (s *Sequence) accept(a ask, got answer) run {
 	return s.within(got.First, a.n)
 }
 
-// trust notes that the store has passed the comparisons. The caller holds the source's
-// mu.
+// trust notes that the store has passed the comparisons with the keys in use. The caller
+// holds the source's mu.
 func (a *ask) trust(got answer) {
 	s := a.src
 	if !s.greeted || got.behind > 0 {

@@ -176,7 +176,8 @@ func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 	}
 	r := s.acceptOn(at, a, got)
 	late := s.order.late(a.turn, r)
-	// The last integers up to Max may be kept even if Block is 1.
+	// The last integers up to Max may be kept even if Block is 1: no other process has
+	// greater keys.
 	keeps := !late && !at.Open && (!s.exact || s.spent)
 	if keeps {
 		s.keep(r)
@@ -211,8 +212,8 @@ func (a *ask) doubts(got answer) bool {
 		s.order.gives(run{got.First, a.n})
 }
 
-// acceptOn is accept for a reservation that may be a part of an open transaction, which
-// can be rolled back. The caller holds mu, as for the functions below.
+// acceptOn does what accept does, for a reservation that may be a part of an open
+// transaction, which can be rolled back. The caller holds mu, as for the functions below.
 func (s *Sequence) acceptOn(at At, a ask, got answer) run {
 	if !at.Open {
 		s.order.given = append(s.order.given, run{got.First, a.n})
@@ -268,9 +269,9 @@ func (o *order) gives(r run) bool {
 	})
 }
 
-// late notes that r was reserved by an attempt that was begun at a turn, and reports
-// whether greater integers were handed out since. Greater integers from before do not
-// count: if r is lower, they were rolled back.
+// late notes that r was reserved by an attempt that was begun when o.turn was turn, and
+// reports whether greater integers were handed out since. Greater integers from before do
+// not count: if r is lower, they were rolled back.
 func (o *order) late(turn int64, r run) bool {
 	late := o.turn != turn && r.first < o.end
 	o.turn++

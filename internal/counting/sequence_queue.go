@@ -31,10 +31,10 @@ func (w *waiter) answer(first int64, err error) {
 	close(w.done)
 }
 
-// leave ends the wait of a request and returns its error, or its answer if that has
-// come just now. cause is the context's error, or nil if the patience has ended. fault
-// is why the store must not be used, and failure its last error; both may be nil. The
-// caller holds the source's mu.
+// leave ends the wait of a request and returns its error, or its answer if that has come
+// just now. cause is the context's error, or nil if the patience (the longest wait for the
+// store) has ended. fault is why the store must not be used, and failure its last error;
+// both may be nil. The caller holds the source's mu.
 func (w *waiter) leave(cause, fault, failure error) (int64, error) {
 	if w.answered {
 		return w.first, w.err
@@ -107,9 +107,9 @@ func (s *Sequence) serveStock() {
 	})
 }
 
-// serveFrom answers requests from r if they have waited since before the attempt. The
-// rest of r is dropped: a request that came later must not get it, since another
-// process may already have a greater key. The store has more.
+// serveFrom answers requests from r if they have waited since before the attempt. The rest
+// of r is dropped: a request that came later must not get it, since another process may
+// already have a greater key. The store has more integers.
 func (s *Sequence) serveFrom(r run, attempt int64) {
 	s.serve(func(w *waiter) bool {
 		if w.n > r.n || w.after >= attempt {
@@ -146,5 +146,6 @@ func waited(e keysource.Env) func(context.Context, time.Time) {
 	}
 }
 
-// patience returns e.StoreWait of e, or ten seconds if that is zero.
+// patience returns how long a request waits for the store: e.StoreWait, or ten seconds if
+// that is zero.
 func patience(e keysource.Env) time.Duration { return cmp.Or(e.StoreWait, defaultPatience) }

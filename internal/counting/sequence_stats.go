@@ -15,7 +15,7 @@ type SequenceStats struct {
 	Fetches int64 // how many answers of the store were accepted
 	Waits   int64 // how many requests had to wait for the store
 	Behind  int64 // how far the store's counter was below the keys in use at first, if that was no error
-	Err     error // the error of the last fetch; nil after an answer
+	Err     error // the error of the last fetch; nil if the store has answered it
 
 	Block int64 // how many integers the next fetch reserves, unless a statement needs more
 	Max   int64 // the last integer

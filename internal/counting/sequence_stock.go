@@ -136,7 +136,7 @@ type bounds struct {
 	atEnd string // the remedy when all integers are used
 	last  int64  // the last integer that the store gives, if that is before max; otherwise 0
 	seen  int64  // end of the integers that the store has given, or that are known to be in use
-	least int64  // no later key is below it
+	least int64  // no later key is below least
 }
 
 // room returns how many integers there can be left. No more are asked for, so that the
@@ -152,8 +152,8 @@ func (b *bounds) within(first, n int64) run {
 	return run{first, min(n, b.max-first+1)}.from(b.least)
 }
 
-// End is wrapped by an error of a store besides [keysource.ErrExhausted] if the integers end
-// before Max, since others have the rest.
+// End is wrapped, besides [keysource.ErrExhausted], by the error of a store whose integers
+// end before Max, since another source gives the integers after them.
 type End struct {
 	Last   int64 // the last integer
 	Remedy string

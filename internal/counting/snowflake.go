@@ -59,7 +59,7 @@ import (
 // another number. The same holds for a start: the mark shows how far the last process
 // came.
 //
-// A clock that was ahead of the time by a year, once, has therefore used up that
+// A clock that was ahead of the time by a year, once, has therefore used up its worker's
 // number for a year.
 //
 // Where the ticks are used up as fast as the clock gives them, and the mark is three
@@ -68,10 +68,11 @@ import (
 // call lasts for about a second. It gives up an eighth of its ticks for that at first,
 // during ten seconds or so, and it lets the keys run ahead again when the use falls.
 //
-// With a Marker a Snowflake has a goroutine while that is called; Close ends it. It is
-// called before the first key, when the keys come near the end of the reserved time, and
-// by the first request after more than three seconds without one. The mark reserves three
-// seconds at most, so that a process that ends leaves no more than that unused.
+// With a Marker a Snowflake has a goroutine while the Marker is called; Close ends it. The
+// Marker is called before the first key, when the keys come near the end of the reserved
+// time, and by the first request after more than three seconds without one. The mark
+// reserves three seconds at most, so that a process that ends leaves no more than that
+// unused.
 //
 // # Caveats
 //
@@ -111,7 +112,8 @@ const (
 	// reach.
 	markedBorrow = 3000
 
-	// unmarkedBorrow is the same without a Marker. The first key waits for as long.
+	// unmarkedBorrow is how far, in milliseconds, keys may run ahead of the clock without a
+	// Marker. The first key waits for as long.
 	unmarkedBorrow = 1000
 
 	// longestNap is how long, in milliseconds, a request sleeps at most before it reads
@@ -123,9 +125,9 @@ const (
 	snowflakeBehind = 10_000
 )
 
-// NewSnowflake returns a source of snowflakes, whose number is in use among the workers
-// until Close. Nil workers are unguarded against other sources of this process, and right
-// with a Marker alone, which guards against those too. It does no I/O. The error wraps
+// NewSnowflake returns a source of snowflakes, and notes in workers that its worker's
+// number is in use until Close. If workers is nil, only a Marker keeps its keys and the
+// keys of other sources with the same number apart. It does no I/O. The error wraps
 // [keysource.ErrOptions]; [keysource.ErrWorkerTaken]; [keysource.ErrClock] when the clock
 // shows a time before the epoch; or [keysource.ErrExhausted] when it shows one after the
 // end.
@@ -195,13 +197,13 @@ func (s *Snowflake) Append(ctx context.Context, room []driver.Value, r keysource
 }
 
 // Reserve returns the first of n consecutive integers, which are handed out only once and
-// are greater than all before them. It returns [keysource.ErrCount];
-// [keysource.ErrTooMany] if n is more than a tick has; [keysource.ErrClock];
-// [keysource.ErrExhausted] after the end; [keysource.ErrStoreDown] if the Marker has
-// failed for ten seconds, or until the context ended; [keysource.ErrStoreState];
-// [keysource.ErrWorkerTaken] if other processes with the number were faster for ten
-// seconds; [keysource.ErrClosed]; or the context's error if the context ends while the
-// Marker has not failed.
+// are greater than all integers that were handed out before. It returns
+// [keysource.ErrCount]; [keysource.ErrTooMany] if n is more than a tick has;
+// [keysource.ErrClock]; [keysource.ErrExhausted] after the end; [keysource.ErrStoreDown] if
+// the Marker has failed for ten seconds, or until the context ended;
+// [keysource.ErrStoreState]; [keysource.ErrWorkerTaken] if other processes with the number
+// were faster for ten seconds; [keysource.ErrClosed]; or the context's error if the context
+// ends while the Marker has not failed.
 func (s *Snowflake) Reserve(ctx context.Context, n int64) (int64, error) {
 	first, _, err := s.reserve(ctx, n)
 	return first, err
@@ -283,9 +285,9 @@ type SnowflakeStats struct {
 	Marks    int64 // how many calls to the Marker have succeeded
 	Failures int64 // how many calls to the Marker have failed
 
-	// Rivals is how often another process had raised the mark since this one did. More
-	// than one or two mean that another process with the same number is alive. Keys
-	// stay different; the processes share the time.
+	// Rivals is how often another process had raised the mark since this process did. More
+	// than one or two mean that another process with the same number is alive. Keys stay
+	// different; the processes share the time.
 	Rivals int64
 
 	// Setbacks is how often the mark was lower than this source had seen it: the store
@@ -293,7 +295,7 @@ type SnowflakeStats struct {
 	Setbacks int64
 
 	Fetching fetching.Fetching // the calls to the Marker
-	Err      error             // the error of the last call to the Marker; nil after an answer
+	Err      error             // the error of the last call to the Marker; nil if the Marker has answered it
 }
 
 // Stats returns the state of the source. It does no I/O.

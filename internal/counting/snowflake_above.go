@@ -33,8 +33,8 @@ func (s *Snowflake) Above(key int64) error {
 		if slot <= free {
 			return nil
 		}
-		// Raise start before free: otherwise a waiting request could get the slot
-		// before its tick begins.
+		// Raise start before free: otherwise a waiting request could get the slot (a key's
+		// number in a tick) before that tick begins.
 		for start := s.start.Load(); start < slot && !s.start.CompareAndSwap(start, slot); {
 			start = s.start.Load()
 		}

@@ -24,8 +24,8 @@ type LeasedOptions struct {
 	Lease time.Duration
 
 	// Open returns the source of a worker's number. The source needs a [keysource.Marker],
-	// since nothing else keeps the keys of two processes apart when each takes the other
-	// for ended. Open does no I/O.
+	// since nothing else keeps the keys of two processes apart when each believes that the
+	// other has ended. Open does no I/O.
 	Open func(worker int) (*Snowflake, error)
 }
 
@@ -83,10 +83,10 @@ type Leased struct {
 // maxShunned is how many numbers are left out at most because of their marks.
 const maxShunned = 16
 
-// leaseClaim is one attempt to renew the lease, or to get another one.
+// leaseClaim is one attempt to renew the lease of a number, or to lease another number.
 type leaseClaim struct {
 	cancel context.CancelFunc
-	done   chan struct{} // closed when it has ended
+	done   chan struct{} // closed when the claim has ended
 	err    error         // returned to the requests that wait for the claim; set before done is closed
 }
 
@@ -172,7 +172,8 @@ func (l *Leased) shun(flake *Snowflake) bool {
 	return true
 }
 
-// leased returns the source of a number whose lease lasts. It waits if there is none.
+// leased returns the source of a number whose lease lasts. It waits if there is no such
+// number.
 func (l *Leased) leased(ctx context.Context) (*Snowflake, error) {
 	var impatient <-chan time.Time
 	for {
@@ -221,8 +222,8 @@ func (l *Leased) current() (*Snowflake, *leaseClaim, error) {
 	return nil, l.claim, nil
 }
 
-// leave returns the error of a request that stops waiting. cause is the context's
-// error, or nil if the patience has ended.
+// leave returns the error of a request that stops waiting. cause is the context's error, or
+// nil if the patience (the longest wait for the store) has ended.
 func (l *Leased) leave(cause error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -245,8 +246,8 @@ func isFinal(err error) bool {
 	return false
 }
 
-// run is the goroutine of a claim: after a pause it renews the lease or gets another
-// one.
+// run is the goroutine of a claim: after a pause it renews the lease or leases another
+// number.
 func (l *Leased) run(ctx context.Context, c *leaseClaim, pause time.Duration) {
 	defer close(c.done)
 	defer c.cancel()
@@ -355,7 +356,7 @@ func (l *Leased) reached(mark time.Time) bool {
 }
 
 // follow makes the source use the number that the process has now. The Snowflake of the
-// number before is closed first, so that all later keys come after its last key.
+// previous number is closed first, so that all later keys come after its last key.
 func (l *Leased) follow(ctx context.Context, now keysource.Series) error {
 	l.mu.Lock()
 	old := l.flake

@@ -24,8 +24,9 @@ type reserved struct {
 	// refill is the tick from which on the source reserves more time beforehand.
 	refill int64
 
-	// ahead is how far ahead of the clock the tick of a key may begin, in milliseconds:
-	// less than that. It is the borrow cap minus the reach.
+	// ahead is an upper bound: the tick of a key begins less than so many milliseconds
+	// ahead of the clock. It is the borrow cap (how far keys may run ahead of the clock)
+	// minus the reach (by how much keys are held back).
 	ahead int64
 }
 
@@ -57,12 +58,12 @@ type marking struct {
 	// The next three fields are ticks; 0 means unset.
 	known int64 // the mark as the store last returned it
 	asked int64 // the greatest tick that the Marker was called with
-	floor int64 // reservations below it do not count any more
+	floor int64 // the next call counts only the ticks from floor on as reserved
 
 	limit   time.Duration // the time limit of a call; 0 means the least limit
 	pause   time.Duration // how long to wait before the next call, after one that failed
 	failed  int64         // when the last call failed, as clock returns it
-	failure error         // the error of the last call; nil after an answer
+	failure error         // the error of the last call; nil if the Marker has answered it
 
 	// starved reports whether the last call reserved nothing, since other sources had
 	// already reserved the time.
@@ -78,11 +79,11 @@ type marking struct {
 // markFetch is one call to the Marker.
 type markFetch struct {
 	cancel context.CancelFunc
-	done   chan struct{} // closed when it has ended
+	done   chan struct{} // closed when the call has ended
 
 	began int64 // when the call began, as clock returns it
 	until int64 // the tick up to which time is to be reserved
-	asked int64 // the greatest tick of the calls before it; 0 if there was none
+	asked int64 // the greatest tick of all earlier calls; 0 if there was none
 	err   error // the error for the requests that wait for the call; set before done is closed
 }
 
@@ -137,9 +138,9 @@ func (s *Snowflake) fetch(ctx context.Context, tick, now int64, impatient <-chan
 	}
 }
 
-// leave returns the error of a request that stops waiting. cause is the context's
-// error, or nil if the patience has ended. The store's error is formatted and not
-// wrapped: see [keysource.ErrStoreDown].
+// leave returns the error of a request that stops waiting. cause is the context's error, or
+// nil if the patience (the longest wait for the store) has ended. The store's error is
+// formatted and not wrapped: see [keysource.ErrStoreDown].
 func (s *Snowflake) leave(cause error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,9 +157,10 @@ func (s *Snowflake) leave(cause error) error {
 	return anchor.Endf("%w for %s; the last error was: %v", keysource.ErrStoreDown, s.patience, s.failure)
 }
 
-// prefetch begins to reserve time after r, unless a call to the Marker is in progress
-// or would reserve too little: the mark can only be raised as the clock goes on. While
-// keys are held back, a call has to reserve four fifths of the time by which they are.
+// prefetch begins to reserve time after r, unless a call to the Marker is in progress or
+// would reserve too little: the mark can only be raised as the clock goes on. While keys
+// are held back, a call has to reserve at least four fifths of the time by which keys are
+// held back.
 func (s *Snowflake) prefetch(r *reserved, now int64) {
 	found, held := (s.horizon(now)-r.until())*s.Unit, s.borrow-r.ahead
 	if found < s.borrow/4 && (held == 0 || found < held-held/5) {
@@ -186,12 +188,13 @@ func (s *Snowflake) begin(pause time.Duration) {
 	f := &markFetch{cancel: cancel, done: make(chan struct{})}
 	s.fetching = f
 	// The refill tick is out of reach until the call ends, so that no request begins
-	// another one.
+	// another call.
 	s.publish(s.reserved.Load().spans, math.MaxInt64)
 	go s.call(ctx, f, pause)
 }
 
-// call is the goroutine of a call to the Marker: it waits for the pause, and calls.
+// call is the goroutine of a call to the Marker: it waits for the pause, and calls the
+// Marker.
 func (s *Snowflake) call(ctx context.Context, f *markFetch, pause time.Duration) {
 	defer close(f.done)
 	defer f.cancel()
@@ -258,8 +261,9 @@ func (s *Snowflake) grant(f *markFetch, before, now int64) {
 	s.failure, s.pause = nil, 0
 	s.reach.Called(f.began)
 	if f.asked > 0 && before > f.asked {
-		// Another source has raised the mark. The ticks that are left are near the
-		// borrow cap: keys that are held back would have to wait for them.
+		// Another source has raised the mark. The ticks that are left are near the borrow
+		// cap, and keys that are held back would have to wait for them, so keys are held
+		// back no longer.
 		s.rivals++
 		s.reach.Reset()
 	}

@@ -15,7 +15,8 @@ import (
 func (s *Snowflake) clock() int64 { return s.wall.Read()>>keyclock.TickBits - s.Epoch }
 
 // horizon returns the first tick (unit of time) that must not be given out when clock
-// returns now. It begins the borrow cap after now, or later.
+// returns now. That tick begins at now plus the borrow cap (how far keys may run ahead of
+// the clock), or later.
 func (s *Snowflake) horizon(now int64) int64 {
 	return min((now+s.borrow+s.Unit-1)/s.Unit, s.End)
 }

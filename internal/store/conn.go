@@ -32,8 +32,8 @@ type Conn interface {
 	Transact(ctx context.Context, f func(Conn) error) error
 }
 
-// pool is a Conn on a *sql.DB that belongs to the store. It repeats a transaction that
-// the engine has rolled back in favour of another one.
+// pool is a Conn on a *sql.DB that belongs to the store. It repeats a transaction that the
+// engine has rolled back in favour of another transaction.
 type pool struct {
 	db      *sql.DB
 	dialect *dialect.Dialect
@@ -118,12 +118,12 @@ func (t transaction) Rows(ctx context.Context, query string, args []any) ([][]an
 
 func (t transaction) Transact(_ context.Context, f func(Conn) error) error { return f(t) }
 
-// againTries is how often a statement or a transaction is tried while the engine rolls
-// it back in favour of another one.
+// againTries is how often a statement or a transaction is tried while the engine rolls it
+// back in favour of another transaction.
 const againTries = 20
 
-// IsRolledBack reports whether err means that the engine has rolled back a transaction
-// in favour of another one, so that it may be tried again.
+// IsRolledBack reports whether err means that the engine has rolled back a transaction in
+// favour of another transaction, so that it may be tried again.
 func IsRolledBack(d *dialect.Dialect, err error) bool {
 	return err != nil && sqlcode.ClassOf(d, err) == dialect.ErrorTransaction
 }

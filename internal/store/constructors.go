@@ -54,9 +54,9 @@ func onConn(d *dialect.Dialect, c Conn) *Store {
 	return r
 }
 
-// Prove returns nil if a transaction is open on the connection of a store of [Joined],
-// and [ErrEnded] if none is open. It also returns nil if the engine has no way to find
-// out.
+// Prove returns nil if a transaction is open on the connection of the store, which [Joined]
+// has returned, and [ErrEnded] if none is open. It also returns nil if the engine has no
+// way to find out.
 func (s *Store) Prove(ctx context.Context) error { return s.Proof.Prove(ctx) }
 
 // By returns a copy of the store s that uses connection c of the application, on which

@@ -24,7 +24,7 @@ type emptyPath struct {
 	holders string // the query of engine.PathQueries.Holders
 
 	mu     sync.Mutex
-	schema string // the schema that the statements name; may be empty
+	schema string // the schema that the statements name; empty if they name none
 }
 
 // in returns the connection for the next statement: it adds the schema's name if that

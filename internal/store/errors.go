@@ -30,7 +30,7 @@ var (
 	ErrTaken = anchor.New("shared-state", "the column is served by another state too: delete the row of keyfill_sequences that says so, or say exclusive: true if that one no longer fills it")
 
 	// ErrParameters is returned when the row was made with other parameters than are now
-	// given: keys made with the one and the other could be equal.
+	// given: keys made with the old and with the new parameters could be equal.
 	ErrParameters = anchor.New("parameters", "its row has other parameters, which never change: put them back, or take a new name and a start above all keys")
 
 	// ErrLayout is returned when the keys of a column were made with other bits, or with
@@ -38,8 +38,8 @@ var (
 	ErrLayout = anchor.New("parameters", "its column has keys of other bits or another epoch, and both can be equal: put these back, or fill another column")
 
 	// ErrStartAt is returned when a sequence with StartAt finds another stored counter of
-	// its column that has reserved integers from there on, or that is not a sequence whose
-	// row could store an end.
+	// its column that has reserved integers from StartAt on, or that is not a sequence
+	// whose row could store an end.
 	ErrStartAt = anchor.New("shared-state", "another state of the column has numbers from start_at on: write a greater start_at, or print keyfill plan change")
 
 	// ErrBegun is returned when a sequence with StartAt serves the column too, and the
@@ -131,13 +131,14 @@ var (
 	// with keysource.ErrStoreState.
 	ErrHiddenRows = anchor.New("greatest-key", "row-level security hides keys: open as a user with BYPASSRLS or as the table's owner, or write start: above all keys")
 
-	// ErrHiddenParent is returned instead of ErrHiddenRows for numbers within a parent, if
-	// no unique index keeps a number from being stored twice.
+	// ErrHiddenParent is returned instead of ErrHiddenRows for numbers within a parent
+	// (such as the lines of an order), if no unique index keeps a number from being stored
+	// twice.
 	ErrHiddenParent = anchor.New("greatest-key", "row-level security hides rows: write start: 1 where all rows of a parent are shown, or index its columns and the key, unique")
 
 	// ErrRights is returned when the store's user lacks a right on the state tables
-	// (keyfill's tables). It comes with keysource.ErrStoreState and the driver's error,
-	// and so do the four errors below.
+	// (keyfill's tables). It comes with keysource.ErrStoreState and the driver's error, and
+	// so do ErrReadOnly, ErrLogin, ErrNoConnect and ErrNoDatabase.
 	ErrRights = anchor.New("state-tables", "the store's user may not use the state tables: grant it SELECT, INSERT and UPDATE on them, and DELETE on keyfill_series")
 
 	// ErrReadOnly is returned when the store's server, its database or the session is
@@ -240,8 +241,8 @@ func printable(query string) string {
 	return query
 }
 
-// Unwrap returns Err, the sentinel of keysource for it, and the end of a sequence where
-// another one begins.
+// Unwrap returns Err and the sentinel of keysource for Err; for a sequence that ends where
+// another sequence begins, it also returns the [counting.End].
 func (e *Error) Unwrap() []error {
 	switch e.Err {
 	case keysource.ErrExhausted:

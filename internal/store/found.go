@@ -15,9 +15,9 @@ type Found struct {
 	first atomic.Pointer[time.Time] // when the tables were first found missing; nil if they were not
 }
 
-// firstLookLasts is how long the time in first counts. The second look may belong to
-// another statement, since a statement whose context ends sooner than stayWait cannot
-// wait for it.
+// firstLookLasts is how long the time at which the tables were first found missing is kept.
+// The second look may belong to another statement, since a statement whose context ends
+// sooner than stayWait cannot wait for it.
 const firstLookLasts = time.Minute
 
 // Note records that the tables were found.

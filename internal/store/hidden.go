@@ -11,10 +11,10 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// HiddenTables returns an error if keyfill's tables exist, although err says that they
-// are missing: they are in a schema that the user may not use, or the search path is
-// empty. Tables that were made elsewhere would give the same numbers again. It returns
-// nil if it cannot find out.
+// HiddenTables returns an error if keyfill's tables exist, although err says that they are
+// missing: they are in a schema that the user may not use, or the search path is empty. New
+// tables in another schema would give the same numbers again. It returns nil if it cannot
+// find out.
 func (s *Store) HiddenTables(ctx context.Context, err error) error {
 	if s.Engine.Path.HiddenSchema == "" || sqlcode.ClassOf(s.Dialect, err) != dialect.ErrorNoObject || s.Inside {
 		return nil

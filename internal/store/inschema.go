@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// In returns a copy of the store whose statements name the schema of keyfill's tables,
-// for a connection that does not find the tables without it. s is not changed. A
+// In returns a copy of the store whose statements name the schema of keyfill's tables, for
+// a connection that does not find the tables without the schema's name. s is not changed. A
 // [sequence.KeyTable] and a procedure keep the names that the policy gives them.
 func (s *Store) In(schema string) *Store {
 	return s.on(qualify(s.Conn, s.Dialect, schema))

@@ -163,7 +163,7 @@ func (l *lateConns) first() (w *connWaiter) {
 // hand gives a connection to the longest waiter. If none waits, it keeps the connection
 // for a while. The caller holds mu.
 func (l *lateConns) hand(conn driver.Conn) {
-	if len(l.waiting) > 0 { // the pool itself checks whether it was closed
+	if len(l.waiting) > 0 { // even after close: the pool itself checks whether it was closed
 		l.first().done <- connMade{conn: conn}
 		return
 	}

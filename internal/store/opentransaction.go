@@ -132,7 +132,7 @@ func (p *Prover) beginInVain(ctx context.Context) error {
 
 // MarksAgain reports whether a statement that has found no transaction open has to be sent
 // once more, with the mark set again: a rollback to a savepoint may have undone the mark.
-// try counts from 1, and there is no third one.
+// try counts from 1, and there is no third try.
 func (p *Prover) MarksAgain(try int) bool {
 	p.Forget()
 	return try == 1 && p.words.Mark != ""

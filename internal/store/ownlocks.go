@@ -12,7 +12,7 @@ type OwnLocks struct {
 	Sequences bool // locks that block draws from a sequence, which the transaction may have reset
 }
 
-// Any reports whether the transaction holds such locks.
+// Any reports whether the transaction holds locks that other connections wait for.
 func (l OwnLocks) Any() bool { return l.Tables || l.Sequences }
 
 // OwnLocks returns which locks the transaction on the connection holds. It asks about

@@ -83,7 +83,8 @@ func (s *Store) Judge(ctx context.Context, meaning, err error, query string, arg
 	case class != dialect.ErrorOther, IsBroken(err), s.Server.ask(ctx, noServer) != nil:
 		return err
 	}
-	// Drivers report a broken connection in many ways; the next connection works again.
+	// The error may be about a broken connection, which drivers report in many ways. Then
+	// the same query succeeds on the next connection.
 	if _, again := s.Conn.Query(ctx, query, args); again == nil || IsBroken(again) || IsRolledBack(s.Dialect, again) || ctx.Err() != nil {
 		return err
 	}

@@ -98,7 +98,8 @@ func (s *ServerIdentity) ask(ctx context.Context, expression string) error {
 	return err
 }
 
-// Before returns the server as After does, from its last answer.
+// Before returns the same text as [ServerIdentity.After], but from the server's last
+// answer, and asks only if there was none.
 func (s *ServerIdentity) Before(ctx context.Context) (string, error) {
 	expression, err := s.Expression(ctx)
 	if err != nil || expression == noServer {

@@ -26,7 +26,8 @@ type Store struct {
 	Pooled bool // Conn belongs to the store, not to the application
 	Inside bool // a transaction that the store has not begun is open
 
-	// Proof proves that the transaction is open; nil if nothing has to be proven.
+	// Proof proves that the transaction on the connection is still open; nil if nothing has
+	// to be proven.
 	Proof *Prover
 }
 

@@ -28,7 +28,7 @@ func LockOfRows(s *Store) writeLock {
 	return LockOf(s, s.Dialect.QuoteIdent(engine.SequencesTable), s.Dialect.QuoteIdent("next_value"))
 }
 
-// Take takes the lock. It does nothing on an engine without such a lock.
+// Take takes the lock. It does nothing on an engine other than SQLite.
 func (l writeLock) Take(ctx context.Context) error {
 	if l.update == "" {
 		return nil

@@ -1,5 +1,6 @@
-// Package reach holds the keys of a snowflake back where its mark can be raised by single
-// ticks alone.
+// Package reach delays the keys of a snowflake source (integers that begin with the time)
+// so that each call that raises its mark, up to which time is reserved, reserves more than
+// a single tick.
 package reach
 
 import "time"
@@ -20,9 +21,9 @@ const (
 	// halved for each two markTargets until the next call.
 	markTarget = time.Second
 
-	// maxReach is the greatest reach, in milliseconds: the borrow cap with a Marker less
-	// the one without, so that keys are then less than a second ahead of the clock, as
-	// without a Marker.
+	// maxReach is the greatest reach, in milliseconds. Keys may be three seconds ahead of
+	// the clock with a Marker and one second without, so at the greatest reach they are
+	// less than a second ahead, as without a Marker.
 	maxReach = 2000
 
 	// reachShare is how fast the reach grows: by an eighth of the time that passes.

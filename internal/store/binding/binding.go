@@ -32,14 +32,14 @@ type Binding struct {
 	Exclusive bool
 
 	// Ends reports whether the state (stored counter) is a row of keyfill_sequences that
-	// may have an end: another state may serve the column from that integer on. Alone
-	// reports whether that row names its only column. Looks reports that no row may be
-	// changed. StartAt is the StartAt of the state's [sequence.Sequence].
+	// may have an end: the first integer from which on another state may serve the column.
+	// Alone reports whether that row names its only column. Looks reports that no row may
+	// be changed. StartAt is the StartAt of the state's [sequence.Sequence].
 	Ends, Alone, Looks bool
 	StartAt            int64
 
-	// Parameters is the text that the binding rows hold in their column parameters. It may
-	// never change.
+	// Parameters is the text that the binding rows hold in their column parameters. The
+	// text may never change.
 	Parameters string
 	Fail       func(cause error, format string, args ...any) *store.Error
 }

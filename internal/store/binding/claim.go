@@ -21,10 +21,10 @@ type Claim struct {
 	State  string // the text with which the name of the claim's row begins; empty for [ClaimOfMax]
 	Column store.Column
 
-	// Exclusive means the same as in a [sequence.Sequence].
+	// Exclusive reports that no other source fills the column, as in a [sequence.Sequence].
 	Exclusive bool
 
-	// Parameters mean the same as in a [worker.Worker].
+	// Parameters are the settings that may never change, as in a [worker.Worker].
 	Parameters string
 }
 
@@ -142,9 +142,9 @@ func (c Claim) IsNoted(ctx context.Context, s *store.Store) bool {
 	return err == nil && row != nil && !isCandidate(row) && b.checkRow(row, c.Column) == nil && Binder{s}.CheckTaken(ctx, b, c.Column) == nil
 }
 
-// Look returns [store.ErrTaken] if another stored counter serves the column of the
-// claim. It returns nil if keyfill_sequences cannot be read, since only that table
-// names other ones.
+// Look returns [store.ErrTaken] if another stored counter serves the column of the claim.
+// It returns nil if keyfill_sequences cannot be read, since only that table names other
+// stored counters.
 func (c Claim) Look(ctx context.Context, s *store.Store) error {
 	if s.Probe(ctx, engine.SequencesTable) != nil {
 		return nil

@@ -17,13 +17,13 @@ import (
 // loses; of two candidates, the one with the lesser name wins. A candidate that has
 // lost no longer names a column. It may become a candidate for the column again later.
 //
-// Each of these UPDATEs changes the candidate only if it still has the incarnation (the
-// random text of a row) that was read before the other rows were looked for, and a
-// candidate that loses gets a new incarnation. So a candidate that was read before
-// another candidate was made is either bound by then, or can no longer be bound.
+// An UPDATE changes a candidate only if the candidate still has the incarnation (the random
+// text of a row) that was read before the other rows were looked for, and a candidate that
+// loses gets a new incarnation. So a candidate that was read before another candidate was
+// made is either bound by then, or can no longer be bound.
 //
 // A state's own row, which may name the column too, is bound from the beginning. If two
-// such rows of different states find each other, both are deleted.
+// states that are made at the same time find each other's own rows, both rows are deleted.
 
 // contestTries is how often a state (stored counter) tries to get its column while
 // other states are opened for the same column.

@@ -17,12 +17,12 @@ const (
 	tokenParameters = "token"
 )
 
-// shareTries is how often [Shares] compares the tokens while other processes write
-// theirs. Each process writes one.
+// shareTries is how often [Shares] compares the tokens while other processes write theirs.
+// Each process writes one token.
 const shareTries = 100
 
-// errTokens is returned if other processes have changed the row between each pair of
-// reads.
+// errTokens is returned if other processes have changed the row with the token between each
+// pair of reads.
 var errTokens = anchor.New("contention", "the row was changed each time before it was read: insert again")
 
 // Shares reports whether two stores are the same database, reached in different ways:
@@ -68,7 +68,7 @@ func Shares(ctx context.Context, s *store.Store, other *store.Store) (bool, erro
 	return false, s.Failed(tokenRow, errTokens)
 }
 
-// ShowsSame reports whether the row of a stored counter is the same one when it is read
+// ShowsSame reports whether the row of a stored counter is the same row when it is read
 // through another store, as far as that can be found out without changing the row.
 func ShowsSame(ctx context.Context, s *store.Store, other *store.Store, name string) bool {
 	one, err := staterow.Read(ctx, s, name)

@@ -54,8 +54,8 @@ func (d Binder) overlapping(ctx context.Context, b *Binding, c store.Column, v e
 	if err != nil {
 		return "", d.Store.Failed(b.State, err)
 	}
-	// Read the own row after the names of the others: a stored counter that begins above
-	// the own end was made after that end was set.
+	// Read the row of b after the names of the other stored counters: a counter that begins
+	// above the end of b was made after that end was set.
 	own, err := staterow.Read(ctx, d.Store, b.Row)
 	if err != nil {
 		return "", err
@@ -107,7 +107,7 @@ func (d Binder) besideBegun(ctx context.Context, b *Binding, v engine.Values) (s
 		return "", d.Store.Failed(b.State, err)
 	}
 	if row == nil {
-		return "", nil // the row was removed between the two queries
+		return "", nil // the row that the first query found was removed before this query
 	}
 	return store.Text(row[0]), nil
 }
@@ -116,9 +116,9 @@ func (d Binder) besideBegun(ctx context.Context, b *Binding, v engine.Values) (s
 // change it.
 const beginTries = 3
 
-// Begin marks the row of a sequence with StartAt as begun, before the sequence looks
-// for other stored counters of the column. If two sequences are made at the same time,
-// either the other one finds this mark, or this one finds the other row.
+// Begin marks the row of a sequence with StartAt as begun, before the sequence looks for
+// other stored counters of the column. If two sequences are made at the same time, either
+// the other sequence finds this mark, or this sequence finds the other's row.
 func (d Binder) Begin(ctx context.Context, b *Binding, own *staterow.Row) error {
 	for range beginTries {
 		if staterow.HasBegun(own.Incarnation) {

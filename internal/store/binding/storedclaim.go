@@ -33,7 +33,7 @@ func ClaimsOf(ctx context.Context, s *store.Store, state string) ([]StoredClaim,
 	for _, row := range rows {
 		table, column := store.Text(row[2]), store.Text(row[3])
 		if RowFor(state, store.Column{Table: table, Name: column}) != store.Text(row[0]) {
-			continue // a row of another stored counter
+			continue // the row belongs to a stored counter other than state
 		}
 		one := StoredClaim{Name: store.Text(row[0]), Column: store.Column{Table: table, Name: column}}
 		if schema, name, found := strings.Cut(table, "."); found {

@@ -85,8 +85,8 @@ type Locks struct {
 type SequenceStatements struct {
 	// ReturnsLastInsertID reports whether Reserve, on a connection of the store's pool,
 	// returns LAST_INSERT_ID and the number of changed rows, to a caller that has read the
-	// row before. On other connections such an engine's row is read, and then replaced if
-	// it is still the same.
+	// row before. On other connections the row is read, and then replaced if it is still
+	// the same.
 	ReturnsLastInsertID bool
 
 	// OnServer is a condition that follows Reserve to compare the server, which is the
@@ -94,7 +94,7 @@ type SequenceStatements struct {
 	OnServer string
 
 	Read    Statement // selects next_value, incarnation, server, table_name, column_name, parameters
-	Others  Statement // selects the name of another stored counter's row for a column, or NULL
+	Others  Statement // selects the name of a row that binds a column to another counter than the sequence, or NULL
 	Create  Statement // inserts the row of a sequence, or raises its next value
 	Advance Statement // raises the next value; locks the row even if it does not raise it
 	Raise   Statement // raises the next value; locks no row that it does not raise; may be empty
@@ -156,7 +156,7 @@ type CounterQueries struct {
 type PathQueries struct {
 	// HiddenSchema is the query for the schema of the search path that holds keyfill's
 	// tables but may not be used by the user, and for the user. It is empty for an engine
-	// whose users find such tables.
+	// whose users find tables that they may not use.
 	HiddenSchema string
 
 	// PathLength is the query for the number of schemas in the search path. Holders is the
@@ -321,7 +321,8 @@ type Proof struct {
 	// transaction is open.
 	Create Statement
 
-	// TellsEnd reports whether the engine ends a transaction only by an error of the
-	// current statement, or by a statement that ends it.
+	// TellsEnd reports whether a client always learns that its transaction has ended: the
+	// engine ends it only with an error of the current statement, or by a statement such as
+	// COMMIT.
 	TellsEnd bool
 }

@@ -42,10 +42,10 @@ import (
 // bytes, which fit the 767 bytes of indexes in older row formats.
 var mysql = Engine{
 	Counters: CounterQueries{
-		// ALTER TABLE would lower a counter that stands above {next}, so it is prepared only
-		// if the counter stands below. MySQL 8 caches the statistics of a table for a day;
-		// MariaDB has no variable for that, and the policy may use MySQL's dialect for a
-		// MariaDB server.
+		// ALTER TABLE would lower a counter that stands above {next}, so it is prepared
+		// only if the counter stands below. MySQL 8 caches the statistics of a table for a
+		// day, so that cache is turned off; the comment hides this from MariaDB, which has
+		// no such variable: the policy may use MySQL's dialect for a MariaDB server.
 		RaiseCounter: "SET @keyfill = 0 /*!80003 , SESSION information_schema_stats_expiry = 0 */" +
 			"; SET @keyfill = (SELECT IF({next} > COALESCE(auto_increment, 0), {alter}, 'DO 0') FROM information_schema.tables WHERE table_schema = {schema} AND table_name = {name})" +
 			"; PREPARE keyfill FROM @keyfill; EXECUTE keyfill; DEALLOCATE PREPARE keyfill",
@@ -253,8 +253,8 @@ var mariadb = func() Engine {
 		"CASE WHEN @@wsrep_on = 1 AND @@wsrep_cluster_address <> '' THEN CONCAT('" + ClusterServer + "', @@wsrep_cluster_name) ELSE " + server + " END",
 		server,
 	}
-	// With autocommit off, the first statement that uses a table begins a transaction, so
-	// a statement that runs outside of one begins one.
+	// With autocommit off, the first statement that uses a table begins a transaction, so a
+	// statement that runs outside of a transaction begins one.
 	e.Proof = Proof{
 		Condition: "@@in_transaction = 1",
 		Ask:       "SELECT @@in_transaction = 1 OR @@autocommit = 0",

@@ -146,7 +146,7 @@ AND version() NOT LIKE '%%-YB-%%' THEN 1 ELSE 0 END`,
 	Path: PathQueries{
 		// A user without the right to use a schema does not find its tables: PostgreSQL 18
 		// documentation, section 5.10.3. The setting search_path has the names as they were
-		// written.
+		// written, in quotes or not.
 		HiddenSchema: `SELECT CAST(n.nspname AS text), CAST(current_user AS text)
 FROM pg_catalog.unnest(pg_catalog.string_to_array(pg_catalog.current_setting('search_path'), ',')) WITH ORDINALITY AS w (name, place)
 JOIN pg_catalog.pg_namespace n ON pg_catalog.btrim(w.name) IN (n.nspname, pg_catalog.quote_ident(n.nspname), '"' || n.nspname || '"')

@@ -8,7 +8,8 @@ const (
 	procedureRow   = "keyfill_reserve: not one row of that name in keyfill_sequences"
 )
 
-// withWords writes these messages into the text of a procedure.
+// withWords replaces the markers {count} and {row} in the text of a procedure by the
+// messages of its errors.
 func withWords(text string) string {
 	return strings.NewReplacer("{count}", procedureCount, "{row}", procedureRow).Replace(text)
 }

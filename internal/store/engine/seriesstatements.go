@@ -9,11 +9,11 @@ import (
 // series (runs of integers that one process owns).
 type SeriesWords struct {
 	Later  string // the server's time plus as many milliseconds as the parameter says
-	Past   string // a time before all others
+	Past   string // a time in the distant past
 	Hint   string // follows the name of the table that is changed
 	Digits string // a function that converts an integer to text, if drivers return it in different types; may be empty
 	Mark   string // begins a placeholder; a number follows unless it is "?"
-	Number string // the format of an integer's placeholder, if its type has to be given; empty for the plain one
+	Number string // the format of an integer's placeholder, if its type has to be given; empty for the plain placeholder
 }
 
 // The texts below are the statements about series (runs of integers that one process
@@ -32,8 +32,9 @@ const (
 	// has integers left. The comparison of times is strict, since the owner may use the
 	// lease to its end.
 	SeriesFree = "SELECT [[MIN(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value <= series_last - {more}"
-	// SeriesFreeFrom selects such a series of integers that begins at {from} or above, and
-	// SeriesFreeLast selects the last one.
+	// SeriesFreeFrom selects the lowest series that can be taken over (its lease has
+	// expired, and integers are left) and begins at {from} or above. SeriesFreeLast selects
+	// the highest one that can be taken over.
 	SeriesFreeFrom = "SELECT [[MIN(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value <= series_last - {more} AND series_first >= {from}"
 	SeriesFreeLast = "SELECT [[MAX(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value <= series_last - {more}"
 
@@ -70,8 +71,8 @@ WHERE name = {name} AND series_first = {first} AND leased_until < {now} AND next
 // SeriesValues holds the arguments of a statement by the names of their parameters.
 type SeriesValues map[string]any
 
-// SeriesText returns one of these statements in the words of the engine, and its
-// arguments.
+// SeriesText returns a statement about series, such as [SeriesOwn], in the words of the
+// engine, and its arguments.
 func (e *Engine) SeriesText(text string, v SeriesValues) (query string, args []any) {
 	w := &e.Series
 	open, end := "", ""

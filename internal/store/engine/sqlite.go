@@ -60,7 +60,7 @@ var sqlite = Engine{
 	ErrorsKeepTransaction: true,
 	Locks: Locks{
 		// The UPDATE takes the lock to write: a transaction that has read before it writes
-		// does not wait for another one that writes:
+		// does not wait for another connection that writes:
 		// https://www.sqlite.org/rescode.html#busy_snapshot.
 		Lock: "UPDATE %[1]s SET %[2]s = %[2]s WHERE 0",
 	},
@@ -123,7 +123,8 @@ RETURNING previous_until`,
 	},
 	Words: Wording{
 		Place: "?",
-		// In SQLite a column of any type may hold values of all types.
+		// In SQLite a column of any type may hold values of all types, so a value that is
+		// not an integer is read as NULL.
 		Digits: "CASE typeof(%[1]s) WHEN 'integer' THEN %[1]s END",
 		Answer: answerReturning,
 	},

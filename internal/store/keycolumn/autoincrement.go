@@ -18,7 +18,7 @@ func (k *KeyColumn) Counted(ctx context.Context) (int64, error) {
 	}
 	row, err := k.ask(ctx, k.namesIn(e.Counters.Counter), nil)
 	if err != nil || len(row) == 0 {
-		return 0, err // err, or no row was inserted yet
+		return 0, err // err, or 0 and nil if no row was inserted yet
 	}
 	n, shown, err := lastCounted(row[len(row)-1])
 	if err == nil && !shown {

@@ -107,9 +107,9 @@ func (k *KeyColumn) Lock(ctx context.Context) error {
 	return store.LockOf(k.Store, k.Table(), k.Name()).Take(ctx)
 }
 
-// LockFirst takes the lock as Lock does, before statements that fail with a clearer
-// error if something is wrong with the table: it ignores such errors. It returns an
-// error only if the lock was interrupted, since SQLite may then have ended the
+// LockFirst takes the lock as Lock does, before statements that fail with a clearer error
+// if something is wrong with the table: LockFirst ignores errors of the table. It returns
+// an error only if the lock was interrupted, since SQLite may then have ended the
 // transaction, and each later statement would be committed at once.
 func (k *KeyColumn) LockFirst(ctx context.Context) error {
 	return store.LockOf(k.Store, k.Table(), k.Name()).TakeFirst(ctx)

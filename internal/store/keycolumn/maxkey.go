@@ -84,8 +84,8 @@ func (k *KeyColumn) MaxKeyWithin(ctx context.Context, columns []string, hint str
 	return store.Integer(row[0])
 }
 
-// MaxDigits returns the greatest text in the column that consists of as many digits as
-// from and to, and lies between the two, both included; it is empty if there is none.
+// MaxDigits returns the greatest text in the column that consists of as many digits as from
+// and to, and lies between from and to, both included; it is empty if there is none.
 func (k *KeyColumn) MaxDigits(ctx context.Context, from, to string) (string, error) {
 	query := fmt.Sprintf("SELECT MAX(%[1]s) FROM %[2]s WHERE %[1]s BETWEEN %[3]s AND %[4]s", k.Name(), k.Table(), k.Store.Literal(from), k.Store.Literal(to))
 	row, err := k.ask(ctx, query, nil)

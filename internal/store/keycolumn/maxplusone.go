@@ -43,14 +43,15 @@ var greatestOf = map[dialect.Family]*greatestLocked{
 	// the first: PostgreSQL 18 documentation, sections 9.28.10 and 13.2.
 	dialect.FamilyPostgreSQL: {lock: "SELECT pg_advisory_xact_lock($1)", hash: true, max: "SELECT MAX(%[2]s)%[3]s FROM %[1]s"},
 
-	// In SQLite one connection writes at a time.
+	// In SQLite one connection writes at a time, so it suffices to take the lock to write.
 	dialect.FamilySQLite: {lock: "UPDATE %[1]s SET %[2]s = %[2]s WHERE 0", max: "SELECT MAX(%[2]s) FROM %[1]s"},
 
 	// SQL Server locks the end of the index until the transaction ends: Transact-SQL
 	// reference, "Table hints".
 	dialect.FamilySQLServer: {max: "SELECT MAX(%[2]s) FROM %[1]s WITH (UPDLOCK, HOLDLOCK)"},
 
-	// Oracle has no locks on ranges: Oracle SQL Language Reference 23, "LOCK TABLE".
+	// Oracle has no locks on ranges, so the whole table is locked: Oracle SQL Language
+	// Reference 23, "LOCK TABLE".
 	dialect.FamilyOracle: {lock: "LOCK TABLE %[1]s IN EXCLUSIVE MODE", max: "SELECT TO_CHAR(MAX(%[2]s)) FROM %[1]s"},
 }
 

@@ -44,9 +44,9 @@ func (r *Reserver) open(ctx context.Context) (*opened, error) {
 	for _, c := range r.native.Columns {
 		err := r.checkColumn(ctx, q, c)
 		if errors.Is(err, store.ErrBegun) && r.native.Exclusive && r.once.Load() {
-			// The other sequence began (by StartAt) while this process drew from this one, and
-			// could not know of it. A process that starts does not stop one that is running, so
-			// the error is ignored.
+			// A sequence with a StartAt has begun to serve the column while this process,
+			// which could not know of it, drew from the engine's sequence. A process that
+			// starts does not stop one that is running, so the error is ignored.
 			err = nil
 		}
 		if err != nil {

@@ -25,9 +25,9 @@ import (
 // Server and Oracle.
 //
 // The sequence counts by Block: it has INCREMENT BY Block, and a program that draws the
-// value v owns the integers v to v+Block−1. So several programs may draw from one
-// sequence, provided that each of them counts up from v, and none counts down to it:
-// Hibernate calls this the optimizer pooled-lo, and the other one pooled.
+// value v owns the integers v to v+Block−1. So several programs may draw from one sequence,
+// provided that each of them counts up from v, and none counts down to v: Hibernate calls
+// counting up the optimizer pooled-lo, and counting down the optimizer pooled.
 type Sequence struct {
 	// Sequence is the name of the sequence as it is written in SQL, with or without a
 	// schema. If it is empty, the sequence is the one from which the column's default
@@ -111,9 +111,9 @@ func New(s *store.Store, n Sequence) *Reserver {
 	return &Reserver{store: s, states: s, native: n}
 }
 
-// Within returns a Reserver for the same sequence in the transaction of s, which may
-// have changed the sequence. Keyfill's own tables, which may not exist, are still read
-// outside of it: an error would abort the transaction.
+// Within returns a Reserver for the same sequence in the transaction of s, which may have
+// changed the sequence. Keyfill's own tables, which may not exist, are still read outside
+// of the transaction, since an error would abort it.
 func (r *Reserver) Within(s *store.Store) *Reserver {
 	other := New(s, r.native)
 	other.states = r.states
@@ -194,7 +194,8 @@ func (r *Reserver) drawEnough(ctx context.Context, q *opened, n, seen int64) (ke
 			continue
 		}
 		tries++
-		// Limit both factors to what one query draws, so that the products do not overflow.
+		// Limit want and need to what one query draws, so that the products do not
+		// overflow.
 		want = min(2*min(max(want, need), drawChunk), drawMore*min(need, drawChunk))
 	}
 	return keysource.Reservation{}, r.fail(q, store.ErrScattered,

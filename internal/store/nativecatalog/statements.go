@@ -237,9 +237,9 @@ WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? AND 
 	},
 }
 
-// SQL Server 2016 and later: see sys.sequences, sp_sequence_get_range, which returns
-// all values at once, and "NEXT VALUE FOR (Transact-SQL)". The database caches the
-// values, and not each session.
+// SQL Server 2016 and later: see sys.sequences, sp_sequence_get_range, which returns all
+// values at once, and "NEXT VALUE FOR (Transact-SQL)". The database caches the values, not
+// each session, so all sessions get them in order.
 var sqlserver = Statements{
 	Raise: restart, RaiseAboveKeys: restartAboveKeys,
 	NoCycle: "NO CYCLE",

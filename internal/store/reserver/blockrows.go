@@ -17,8 +17,8 @@ const spareParameters = "spare"
 // 190 characters.
 func spareRow(state string) string { return store.ShortName(state + " (spare)") }
 
-// blockRows implements [upstream.Rows] for a [Reserver]: the two rows that hold blocks
-// (reserved ranges of integers).
+// blockRows implements [upstream.Rows] for a [Reserver]: the first row has the block (a
+// reserved range of integers) in use, the second row the next block.
 type blockRows struct{ *Reserver }
 
 func (r blockRows) NeedsAll() bool { return r.allOrNone }
@@ -35,8 +35,8 @@ func (r blockRows) ReadLevel(ctx context.Context) (l upstream.Level, err error) 
 	if err := r.Open(ctx); err != nil {
 		return l, err
 	}
-	// Read the second row first: when the first row is read later, the block of the second
-	// row is still the same, or was put into use meanwhile.
+	// Read the second row (the row with the next block) first: when the first row is read
+	// later, the block of the second row is still the same, or was put into use meanwhile.
 	spare, err := staterow.Read(ctx, r.store, spareRow(r.sequence.Name))
 	if err != nil {
 		return l, err

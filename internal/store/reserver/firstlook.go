@@ -24,8 +24,8 @@ type firstLook struct {
 	until time.Time // the facts are too old after this time
 }
 
-// firstLookHolds is how long the facts of a [firstLook] count as up to date. The call
-// after the one that has asked uses them.
+// firstLookHolds is how long the facts of a [firstLook] count as up to date. The
+// reservation that follows [Reserver.MaxKey] uses the facts that MaxKey has queried.
 const firstLookHolds = time.Second
 
 // firstLooker queries the facts about a sequence that are needed before its first use.

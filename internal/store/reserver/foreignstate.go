@@ -14,7 +14,8 @@ import (
 func (o opener) openForeign(ctx context.Context) (got opening, err error) {
 	q := o.q
 	if o.store.Inside && q.Table != nil {
-		// Take the lock to write before anything is read.
+		// Take the lock to write before anything is read: a transaction of SQLite that has
+		// read does not wait for another writer.
 		if err := store.LockOf(o.store, q.Table.Name, q.Table.Value).TakeFirst(ctx); err != nil {
 			return got, err
 		}
@@ -30,7 +31,8 @@ func (o opener) openForeign(ctx context.Context) (got opening, err error) {
 		return got, err
 	}
 	got.form = row.Form
-	// Read the greatest key before the row, as open does.
+	// Read the greatest key before the row: the keys that are in the column now were
+	// reserved before, so a row that is read later is above them.
 	if got.greatest, _, err = sequence.ColumnsOf(o.store, q).Greatest(ctx); err != nil {
 		return got, err
 	}
@@ -59,7 +61,8 @@ func (o opener) checkForeign(ctx context.Context) error {
 		return nil
 	}
 	b := o.q.Binding()
-	// A row with the name of this sequence belongs to another stored counter too.
+	// This sequence has no row in keyfill_sequences, so even a row with its name belongs to
+	// another stored counter.
 	b.Row, b.State = "", o.q.ForeignState()
 	return binding.Binder{Store: o.store}.CheckAll(ctx, b)
 }

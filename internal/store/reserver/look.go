@@ -52,7 +52,7 @@ func Look(ctx context.Context, s *store.Store, q sequence.Sequence) (sequence.Lo
 		return found, o.lookUnmade(ctx, &found, true)
 	}
 	if staterow.EndOf(stored.Incarnation) != q.End() && !q.HoldsBlocks() {
-		q.Remember(stored) // keys from the end of the row on belong to another stored counter
+		q.Remember(stored) // the row has an end, and keys from there on belong to another stored counter
 		if found.Greatest, found.IsRanked, err = sequence.ColumnsOf(s, &q).Greatest(ctx); err != nil {
 			return found, err
 		}

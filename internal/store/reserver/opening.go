@@ -17,7 +17,7 @@ import (
 // Row is the row of a sequence as it was when the sequence was opened.
 type Row struct {
 	Next    int64 // the lowest integer that is not reserved
-	Created bool  // the row was made by this call, or by another one at the same time
+	Created bool  // the row was made by this call, or by another call at the same time
 	Behind  bool  // a key in the columns is not below Next; set with keysource.RemedyWarn
 }
 
@@ -247,7 +247,7 @@ func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored
 	}
 	if createErr != nil {
 		// If two processes insert the row at once, Oracle reports a duplicate key to one of
-		// them. The other's row can be used if it is not lower.
+		// them. The row of the other process can be used if it is not lower.
 		if err := sequence.AdvanceRow(ctx, o.store, q, start); err != nil {
 			return nil, nil, false, o.store.Failed(q.Name, createErr)
 		}
@@ -307,7 +307,8 @@ func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, 
 	return start, nil
 }
 
-// row returns the row of the sequence, without statements that are special to it.
+// row returns the row of the sequence, with the statements that the engine has for every
+// sequence.
 func (o opener) row() *sequence.Row { return sequence.NewRow(o.store, o.q, nil) }
 
 // checkRow compares a row with what the sequence expects, and binds a shared sequence

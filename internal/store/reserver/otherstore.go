@@ -16,7 +16,8 @@ import (
 // columns. The greatest key, which it must exceed, is read here, in the database of
 // [sequence.Sequence].At.
 
-// elsewhere replaces the name keyfill_sequences in errors about such a stored counter.
+// elsewhere replaces the name keyfill_sequences in errors about a stored counter that is
+// kept in a store without SQL.
 const elsewhere = "its store"
 
 // First returns the first integer of a sequence whose state (stored counter) does not
@@ -88,7 +89,7 @@ func unused(ctx context.Context, q *sequence.Sequence) (from int64, err error) {
 	case err != nil:
 		return 0, at.Failed(q.Name, err)
 	case !there:
-		return 0, nil // nothing was written into it, or not by this user
+		return 0, nil // no claim was written, or this user may not read the table of claims
 	}
 	claims, err := binding.ClaimsOf(ctx, at, q.Claim.ClaimedAs)
 	if err != nil {
@@ -112,8 +113,8 @@ func unused(ctx context.Context, q *sequence.Sequence) (from int64, err error) {
 	return from, nil
 }
 
-// columnFor returns the column of a claim (a row that says which source fills a
-// column). Whether its keys have an index is not known, so it is assumed to be like the
+// columnFor returns the column of a claim (a row that says which source fills a column).
+// Whether its keys have an index is not known, so the column is assumed to be like the
 // columns of the sequence.
 func columnFor(c binding.StoredClaim, q *sequence.Sequence) store.Column {
 	column := c.Column

@@ -120,12 +120,12 @@ func (r *Reserver) Back(next, least int64) error {
 // Upstream returns the upstream of the sequence, or nil.
 func (r *Reserver) Upstream() *upstream.Upstream { return r.sequence.Upstream }
 
-// Reserve reserves n integers as [sequence.Reserve] does, with two differences. If the
-// row stands below seen, that is an answer and not an error. If fewer than n integers
-// are left up to the Max of the sequence, or up to the greatest integer of its key
-// table of the application's column, Reserve reserves these and returns their number in
-// N, except for a Reserver of [Reserver.AllOrNone]. A sequence with an upstream store
-// gets another block of integers from it then.
+// Reserve reserves n integers as [sequence.Reserve] does, with two differences. If the row
+// stands below seen, that is an answer and not an error. If fewer than n integers are left
+// up to the Max of the sequence, or up to the greatest integer that the column of its key
+// table can hold, Reserve reserves these and returns their number in N, except for a
+// Reserver of [Reserver.AllOrNone]. If the sequence has an upstream store, it gets another
+// block of integers from that store then.
 func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	if u := r.sequence.Upstream; u != nil {
 		return u.Reserve(ctx, blockRows{r}, n, seen)
@@ -328,7 +328,8 @@ func (r *Reserver) MaxKey(ctx context.Context) (int64, error) {
 	return key, err
 }
 
-// KeysEndNow reads the row, and returns KeysEnd as it is then.
+// KeysEndNow reads the row, and returns the lowest integer from which on keys belong to
+// another stored counter now; 0 if there is none.
 func (r *Reserver) KeysEndNow(ctx context.Context) (int64, error) {
 	if r.sequence.Binding().Ends {
 		row, err := staterow.Read(ctx, r.store, r.sequence.Name)

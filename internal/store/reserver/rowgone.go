@@ -11,11 +11,11 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// wasThere returns [store.ErrRowGone] if the row of a Shared sequence does not exist
-// but is still bound to a column. If the rows of the columns were deleted too, or the
-// table was dropped, the sequence begins anew. The row of a sequence that is not Shared
-// names its column itself, so nothing is left of it. A row with blocks of an upstream
-// store gets another block of integers, above all others.
+// wasThere returns [store.ErrRowGone] if the row of a Shared sequence does not exist but is
+// still bound to a column. If the rows of the columns were deleted too, or the table was
+// dropped, the sequence begins anew. The row of a sequence that is not Shared names its
+// column itself, so nothing shows that it existed. A row with blocks of an upstream store
+// gets another block of integers, above all others.
 func (o opener) wasThere(ctx context.Context) error {
 	q := o.q
 	if !q.Shared || q.HoldsBlocks() {

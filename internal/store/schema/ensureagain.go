@@ -7,14 +7,14 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// A restore under a running process drops keyfill's tables and creates them again,
-// which fails if keyfill has created them in between. So a process that has found the
-// tables before creates them again only while a table that it fills exists, and only
-// after it has found both facts twice, at a distance of time that is longer than a
-// restore needs between the statements that create tables. If the process itself has
-// dropped tables, as a test suite does, it does not wait.
+// A restore under a running process drops keyfill's tables and creates them again, which
+// fails if keyfill has created them in between. So a process that has found the tables
+// before creates them again only while a table that it fills exists, and only after it has
+// found twice that keyfill's tables are missing and that this table exists, at a distance
+// of time that is longer than a restore needs between the statements that create tables. If
+// the process itself has dropped tables, as a test suite does, it does not wait.
 
-// stayWait is the time between the two looks.
+// stayWait is how long after keyfill's tables were found missing they are looked for again.
 const stayWait = 250 * time.Millisecond
 
 // stayMissing reports whether keyfill's tables, which were found missing, stay missing.

@@ -20,8 +20,8 @@ func Of(s *store.Store) *Schema { return &Schema{s} }
 
 // Ensure creates the tables that are missing. If all exist, it needs no right except to
 // read them. keyfill_series may stay missing, since most policies have no series of
-// integers: a user that may not create tables needs only the other two. Several
-// processes may call it at once.
+// integers: a user that may not create tables needs only keyfill_sequences and
+// keyfill_workers. Several processes may call it at once.
 //
 // On MySQL, MariaDB and Oracle, statements that create tables commit the open
 // transaction; a store of [store.Within] returns [store.ErrTransaction].
@@ -58,10 +58,10 @@ func (s *Schema) MakeMissing(ctx context.Context, columns []*keycolumn.KeyColumn
 				return err
 			}
 			if !stays {
-				break // another process has created them
+				break // another process has created the tables
 			}
 		}
-		if i == 0 { // if the first table can be used, the others may be created beside it
+		if i == 0 { // if the first table can be used, the other tables may be created beside it
 			if err := s.store.HiddenTables(ctx, missing); err != nil {
 				return s.store.Failed(table, err)
 			}
@@ -88,7 +88,8 @@ func (s *Schema) MakeMissing(ctx context.Context, columns []*keycolumn.KeyColumn
 }
 
 // EnsureClaims creates keyfill_sequences if it is missing and the user may create it. A
-// caller that needs the table only for claims works without it.
+// caller that needs the table only for claims (rows that say which source fills a column)
+// works without it.
 func (s *Schema) EnsureClaims(ctx context.Context) {
 	if s.store.Inside {
 		return

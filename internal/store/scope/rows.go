@@ -47,10 +47,9 @@ func (s *Rows) Reserve(ctx context.Context, values []any, n int64) (int64, error
 	return got.First, err
 }
 
-// ReserveRow reserves as Reserve does. If it makes a row for a parent (such as an
-// order) that has numbers in the table, the row begins at least or above. The Server
-// that it returns identifies only the row: a later row of the same name has another
-// one.
+// ReserveRow reserves as Reserve does. If it makes a row for a parent (such as an order)
+// that has numbers in the table, the row begins at least or above. The Server that it
+// returns identifies only the row: a later row of the same name has another Server.
 func (s *Rows) ReserveRow(ctx context.Context, values []any, n, least int64) (got keysource.Reservation, err error) {
 	if n < 1 {
 		return got, keysource.ErrCount

@@ -39,7 +39,7 @@ type Scope struct {
 	// of a parent that has rows go on above them.
 	Start int64
 
-	// Max means the same as in a [sequence.Sequence].
+	// Max is the greatest number of a parent, as in [sequence.Bounds].
 	Max int64
 
 	// Latest is another store of the same database, which sees the last committed rows

@@ -23,8 +23,8 @@ type Bounds struct {
 	// reached Below.
 	Below int64
 
-	// PastCounter reports that the counters are not queried, for a caller that looks for
-	// other faults.
+	// PastCounter reports that the engine's own counters are not queried, for a caller that
+	// looks for other faults.
 	PastCounter bool
 
 	// StartAt is the least integer that the sequence gives; zero means none. Other
@@ -38,7 +38,8 @@ type Bounds struct {
 	Skip store.Range
 }
 
-// ArePart reports whether another state, the engine or another program gives integers too.
+// ArePart reports whether another state (stored counter), the engine or another program
+// gives integers to the columns too.
 func (b Bounds) ArePart() bool {
 	return b.Below > 0 || b.StartAt > 0 || b.Skip != store.Range{}
 }
@@ -48,11 +49,13 @@ func (b Bounds) ArePart() bool {
 // was given.
 func (b Bounds) EndWithTransaction() bool { return b.Below > 0 || b.StartAt > 0 }
 
-// First returns the first integer that a row gives whose next one is start.
+// First returns the first integer that the sequence gives if the next value of its row is
+// start.
 func (b Bounds) First(start int64) int64 { return max(start, b.StartAt) }
 
-// KeysEnd returns the integer from which on keys are not the sequence's, 0 for none. end is
-// the first integer that its row leaves to another state, 0 for none.
+// KeysEnd returns the lowest integer from which on keys do not belong to the sequence, 0 if
+// there is none. end is the first integer that the sequence's row leaves to another state
+// (stored counter), 0 if it leaves none.
 func (b Bounds) KeysEnd(end int64) int64 {
 	if b.Below == 0 || end == 0 {
 		return cmp.Or(end, b.Below)
@@ -60,9 +63,9 @@ func (b Bounds) KeysEnd(end int64) int64 {
 	return min(end, b.Below)
 }
 
-// Where returns the condition, for a statement for people, that leaves out the keys of a
-// column which are not the sequence's; empty if there are none. keysEnd is the integer from
-// which on they are not, 0 for none.
+// Where returns the condition, for a statement that people run, that leaves out the keys of
+// a column which do not belong to the sequence; empty if there are none. keysEnd is the
+// result of [Bounds.KeysEnd].
 func (b Bounds) Where(column string, keysEnd int64) string {
 	var own []string
 	if keysEnd > 0 {
@@ -77,8 +80,8 @@ func (b Bounds) Where(column string, keysEnd int64) string {
 	return " WHERE " + strings.Join(own, " AND ")
 }
 
-// Remedy returns the remedy after the last integer of the bounds, empty if that is a wider
-// column.
+// Remedy returns the remedy after the last integer of the bounds, empty if the remedy is a
+// wider column.
 func (b Bounds) Remedy() string {
 	if b.Below > 0 {
 		return store.BelowRemedy
@@ -86,7 +89,8 @@ func (b Bounds) Remedy() string {
 	return ""
 }
 
-// remedyAt is Remedy for a row whose last integer is limit.
+// remedyAt returns what [Bounds.Remedy] returns, for a row whose last integer is limit;
+// empty if Below is not the reason for that limit.
 func (b Bounds) remedyAt(limit int64) string {
 	if limit != b.Below-1 {
 		return ""

@@ -11,8 +11,8 @@ import (
 
 // Values of [Sequence].Lock.
 const (
-	// LockPessimistic reserves by one UPDATE that waits for others. The empty text means
-	// the same.
+	// LockPessimistic reserves by one UPDATE, which waits for other transactions. The empty
+	// text means LockPessimistic too.
 	LockPessimistic = "pessimistic"
 
 	// LockOptimistic reads the stored counter first, and then replaces it only if it is

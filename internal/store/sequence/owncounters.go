@@ -67,8 +67,8 @@ func (s Columns) StartKnown() error {
 	return nil
 }
 
-// Counted returns the last number that the engine's own counters have given to the
-// columns, or have passed; 0 where the columns have no such counter, and where these give
+// Counted returns the last number that the engine's own counters have given to the columns,
+// or have passed; 0 if the columns have no such counter, or if the counters give only
 // integers above the sequence's.
 func (s Columns) Counted(ctx context.Context) (int64, error) {
 	if s.q.Bounds.Below > 0 {
@@ -86,7 +86,7 @@ func (s Columns) Counted(ctx context.Context) (int64, error) {
 }
 
 // InUse returns greatest, or the last number that the engine's own counters have given
-// where that is greater: a row that is made begins above it. ranked reports whether
+// where that is greater: a row that is made begins above the result. ranked reports whether
 // greatest is known.
 func (s Columns) InUse(ctx context.Context, greatest int64, ranked bool) (int64, error) {
 	if err := s.StartKnown(); err != nil || !ranked {

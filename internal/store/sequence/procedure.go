@@ -118,8 +118,8 @@ func (p procedureCall) why(ctx context.Context, n int64, failed error) error {
 	return r.Failed(q.Name, r.Judge(ctx, store.ErrProcedure, failed, query, []any{q.callName(), n}))
 }
 
-// advance raises the next value by reserving all integers below next. If others reserve
-// meanwhile, the value rises further.
+// advance raises the next value by reserving all integers below next. If other processes
+// reserve meanwhile, the value rises further.
 func (p procedureCall) advance(ctx context.Context, next int64) error {
 	if next > p.row.Limit()+1 {
 		return p.row.Exhausted(0)

@@ -59,7 +59,7 @@ type Sequence struct {
 
 	// Exclusive reports that no other source fills the columns: rows of other states
 	// (stored counters) that name them are unused, or belong to the same source, which has
-	// one for each value of its name.
+	// one state for each value of its name.
 	Exclusive bool
 
 	// Table is an existing table that holds the state (stored counter); nil means
@@ -69,7 +69,7 @@ type Sequence struct {
 	Table *KeyTable
 
 	// Lock is how the stored counter is changed: [LockOptimistic] or [LockPessimistic];
-	// empty means the latter. Inside a transaction of the application it is always
+	// empty means LockPessimistic. Inside a transaction of the application it is always
 	// pessimistic, since a value that was read there may be old.
 	Lock string
 
@@ -90,9 +90,9 @@ type Sequence struct {
 	// matter.
 	Codec Codec
 
-	// OnBehind is what [reserver.Open] does if the next value is not above the greatest
-	// key in the columns; empty means an error. A [reserver.Reserver] does not compare
-	// them: its source does.
+	// OnBehind is what [reserver.Open] does if the next value is not above the greatest key
+	// in the columns; empty means an error. A [reserver.Reserver] does not compare the two:
+	// the source that uses it does.
 	OnBehind keysource.Remedy
 
 	// Upstream fetches blocks of integers from another store, for a [reserver.Reserver] of

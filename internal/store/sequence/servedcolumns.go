@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// Columns are the columns that get the keys of a sequence, in the database that holds
-// them, which may be another one than the sequence's.
+// Columns are the columns that get the keys of a sequence, in the database that holds them,
+// which may differ from the database of the sequence.
 type Columns struct {
 	store *store.Store
 	q     *Sequence

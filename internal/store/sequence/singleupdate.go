@@ -14,8 +14,8 @@ import (
 // singleUpdate reserves by one UPDATE, which returns the value that it has stored.
 type singleUpdate struct{ row *Row }
 
-// reserveTries is how often an UPDATE is sent that changes no row, although a query
-// then finds that it could.
+// reserveTries is how often an UPDATE is sent that changes no row, although a query then
+// finds that it could change the row.
 const reserveTries = 3
 
 // take reserves n integers as [Reserve] does.
@@ -57,9 +57,9 @@ func (s singleUpdate) take(ctx context.Context, n, seen int64) (keysource.Reserv
 		if err := s.look(ctx, n, floor); err != nil {
 			return keysource.Reservation{}, err
 		}
-		// The row is another one than was known, or another process has changed it in
-		// between, and the UPDATE would succeed now. Or the transaction has ended, or its
-		// mark was undone.
+		// The row has enough integers, but the UPDATE did not change it. Either the row is
+		// another one than was known, or another process has changed it in between, and the
+		// UPDATE would succeed now; or the transaction has ended, or its mark was undone.
 		r.Proof.Forget()
 	}
 	if r.Proof != nil {

@@ -30,7 +30,7 @@ type Rows struct {
 	store   *store.Store
 	series  Options
 	counter *reserver.Reserver
-	err     error // of options that no database could serve
+	err     error // the error of options that no database could serve
 }
 
 var _ keysource.SeriesStore = (*Rows)(nil)
@@ -45,7 +45,8 @@ func New(s *store.Store, o Options) *Rows {
 }
 
 // At returns the Rows of the same owner, on another store of the same database: one of
-// [store.On] or [store.Within]. What one of them has opened is open for the others too.
+// [store.On] or [store.Within]. A counter that one of these Rows has opened is open for the
+// others too.
 func (r *Rows) At(s *store.Store) *Rows {
 	return &Rows{store: s, series: r.series, counter: r.counter.At(s), err: r.err}
 }
@@ -106,8 +107,9 @@ func (r *Rows) starting(ctx context.Context) (*reserver.Reserver, error) {
 		greatest = max(greatest, last)
 	}
 	if ranked && greatest >= r.series.Sequence.Greatest() {
-		// Whether the error matters depends on whether the row exists, which is looked for
-		// first: with a start of 0 the counter returns the error itself if it needs a start.
+		// The keys leave no room for a new series, which matters only if the row does not
+		// exist. The counter, which is left without a start here, looks for its row first,
+		// and returns that error itself if it needs a start.
 		return counter, err
 	}
 	if ranked {
@@ -258,7 +260,7 @@ func (r *Rows) Move(ctx context.Context, s keysource.Series, to int64) (now keys
 }
 
 // free returns the lowest series of integers that can be taken over; if any is set, it
-// returns a random one of them.
+// returns a random one of those that can be taken over.
 func (r *Rows) free(ctx context.Context, v engine.SeriesValues, any bool) (keysource.Series, error) {
 	lowest, err := r.first(ctx, engine.SeriesFree, v)
 	if err != nil || lowest == 0 || !any {
@@ -365,7 +367,7 @@ func (r *Rows) make(ctx context.Context, seen int64) (keysource.Series, error) {
 		return keysource.Series{First: got.First}, err
 	}
 	s := keysource.Series{First: got.First, Next: got.First, Epoch: 1, Own: true}
-	// First plus size might not fit an int64.
+	// First plus size might not fit an int64, so First is limited before size is added.
 	s.Last = min(got.First-1, r.series.Sequence.Greatest()-size) + size
 	there, err := r.row(ctx, s.First)
 	if err != nil {

@@ -17,7 +17,8 @@ const (
 	BeginMark = ">"
 
 	// maxIdentity is how many characters of an incarnation (a row's random text) identify
-	// the row. The column has room for these, the two marks, and an end of 19 digits.
+	// the row. The column has room for these characters, for [BeginMark] and endMark, and
+	// for an end of 19 digits.
 	maxIdentity = 19
 )
 
@@ -30,7 +31,7 @@ func EndOf(incarnation string) int64 {
 	}
 	end, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
-		return 1 // the text was not written by this package
+		return 1 // the text was not written by this package, so the row keeps no integer
 	}
 	return max(end, 1)
 }

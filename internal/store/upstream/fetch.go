@@ -96,8 +96,9 @@ func (u *Upstream) block(size int64) (Block, error) {
 	l := u.known
 	u.mu.Unlock()
 	if l.Next > max(l.given(), 1) {
-		// The row was raised above its blocks of integers, so lower integers must not come.
-		// If raising the upstream store fails here, the reservation raises it first.
+		// The row was raised above its blocks of integers, so the upstream store must not
+		// give lower integers. If raising the upstream store fails here, the reservation
+		// raises it first.
 		ctx, cancel := context.WithTimeout(u.ended, advanceLimit)
 		_ = u.blocks.Advance(ctx, l.Next)
 		cancel()

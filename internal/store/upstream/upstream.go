@@ -1,7 +1,7 @@
-// Package upstream gets the integers of a sequence from another store, block by block
-// (a block is a range of integers), and keeps one block in reserve. It decides when to
-// fetch a block and when to put it into use. It changes the two rows with the blocks
-// through the interface [Rows], which package reserver implements over
+// Package upstream gets the integers of a sequence from another store, block by block (a
+// block is a range of integers), and keeps one block in reserve. It decides when to fetch a
+// block and when to put it into use. It changes the rows with the block in use and the next
+// block through the interface [Rows], which package reserver implements over
 // keyfill_sequences and a simulation over its own database.
 package upstream
 
@@ -28,8 +28,8 @@ type Options struct {
 	// state is an error, unless isNew is set: then it is made, at start. Open does no I/O.
 	Open func(start int64, isNew bool) (keysource.Reserver, error)
 
-	// Block is how many integers a block has. If it is zero, the number follows the use,
-	// so that a block lasts for Lasts; zero there means a minute.
+	// Block is how many integers a block has. If it is zero, the number follows the use, so
+	// that a block lasts for Lasts; a Lasts of zero means a minute.
 	Block int64
 	Lasts time.Duration
 
@@ -65,7 +65,7 @@ const (
 	upstreamLooks = 8
 
 	// upstreamTries is how often a call tries again after other processes have changed the
-	// rows.
+	// rows with the blocks.
 	upstreamTries = 20
 
 	upstreamPause = 50 * time.Millisecond
@@ -87,7 +87,7 @@ type Upstream struct {
 	mu       sync.Mutex // guards the fields below; never held while a store is queried
 	known    Level      // the rows as they were last read
 	use      blockUse   // how the block in use began
-	usedUp   blockUse   // the same for the block before it, which a rollback may put into use again
+	usedUp   blockUse   // how the previous block began, which a rollback may put into use again
 	size     int64      // the size of the next block; 0 if it is not known yet
 	hand     Block      // the block that was fetched and is not installed yet
 	fetching chan struct{}
@@ -95,8 +95,8 @@ type Upstream struct {
 	closed   bool
 }
 
-// blockUse is the next integer of a block of integers when it was first seen in use,
-// and the time of that.
+// blockUse holds the next integer of a block of integers when the block was first seen in
+// use, and the time at which it was seen.
 type blockUse struct {
 	from  int64
 	since time.Time
@@ -112,8 +112,8 @@ func New(o Options) (*Upstream, error) {
 	u := &Upstream{o: o, size: o.Block}
 	u.start.Store(1)
 	u.ended, u.close = context.WithCancel(context.Background())
-	// With blocks of 1 the sequence keeps no integers: each block is one reservation of
-	// its size.
+	// With Block 1 the sequence keeps no integers: each block of the upstream is one
+	// reservation of as many integers.
 	blocks, err := counting.NewSequence(counting.SequenceOptions{
 		Reserver: &floored{u: u}, Block: 1, Max: o.Max, OnStoreRollback: o.OnStoreRollback,
 	}, o.Env)
@@ -192,15 +192,16 @@ func (u *Upstream) Reserve(ctx context.Context, rows Rows, n, seen int64) (keyso
 	return keysource.Reservation{}, errLevel
 }
 
-// errLevel is returned if other processes have changed the rows at each try.
+// errLevel is returned if other processes have changed the rows with the blocks at each
+// try.
 var errLevel = anchor.New("contention", "other processes have put each block into use before this one could: take larger blocks by upstream_block or upstream_lasts")
 
 // ErrNoBlock is returned if all blocks of integers are used up and [Rows.MayWait]
 // returns false.
 var ErrNoBlock = anchor.New("store-down", "the store that gives the blocks has to be asked first: wait for it, and ask again")
 
-// supply gives the second row a block of integers, when neither row has an integer
-// left.
+// supply writes a block of integers into the second row (the row with the next block), when
+// neither row of the sequence has an integer left.
 func (u *Upstream) supply(ctx context.Context, rows Rows, l Level, n int64) error {
 	if u.inHand(l) {
 		return u.put(ctx, rows)
@@ -287,7 +288,7 @@ func (u *Upstream) passes(b Block) bool {
 	return (b.First-first)/step != (b.End-first)/step
 }
 
-// note records a level: what the two rows with the blocks hold now.
+// note records a level: what the rows with the block in use and the next block hold now.
 func (u *Upstream) note(l Level) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -295,7 +296,7 @@ func (u *Upstream) note(l Level) {
 		if l.End() > u.known.End() {
 			u.adapt(l)
 			u.usedUp, u.use = u.use, blockUse{l.Next, u.o.Env.Now()}
-		} else { // a rollback has put the block before it into use again
+		} else { // a rollback has put the previous block into use again
 			u.use = u.usedUp
 		}
 	}
@@ -333,9 +334,9 @@ func (u *Upstream) adapt(l Level) {
 func (u *Upstream) most() int64 { return max(min(mostUpstreamBlock, u.o.Max/upstreamShare), 1) }
 
 // inHand reports whether this process holds a fetched block of integers that may be
-// installed into the two rows, which hold l. A block below the blocks that the rows
-// have had would break their order, since another process has fetched a later block and
-// installed it first. Such a block is discarded, and is a gap.
+// installed as the next block. l is what the rows of the sequence hold. A block below the
+// blocks that the rows have had would break their order, since another process has fetched
+// a later block and installed it first. Such a block is discarded, and is a gap.
 func (u *Upstream) inHand(l Level) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -354,9 +355,9 @@ func (u *Upstream) take() Block {
 	return b
 }
 
-// put installs the fetched block in the second row, if that has none. A block whose
-// UPDATE was sent is never sent again, whatever the answer was: database/sql may have
-// sent it twice.
+// put installs the fetched block in the second row (the row with the next block), if that
+// row has no block. A block whose UPDATE was sent is never sent again, whatever the answer
+// was: database/sql may have sent it twice.
 func (u *Upstream) put(ctx context.Context, rows Rows) error {
 	for range upstreamTries {
 		l, err := rows.ReadLevel(ctx)

@@ -34,7 +34,8 @@ type Worker struct {
 	// of two layouts can be equal.
 	Parameters string
 
-	// Exclusive means the same as in a [sequence.Sequence].
+	// Exclusive reports that no other source fills the columns, as in a
+	// [sequence.Sequence].
 	Exclusive bool
 
 	EnsureSchema bool // a [Marker] creates missing tables
@@ -87,9 +88,9 @@ func mark(ctx context.Context, s *store.Store, w Worker, until, known int64) (be
 	return before, nil
 }
 
-// raise raises a mark and returns the value before; nil if there is no row. On an
-// engine where a mark is read before it is changed, a known mark is not read first: the
-// change succeeds only if it is right.
+// raise raises a mark and returns the value before; nil if there is no row. On an engine
+// where a mark is read before it is changed, a known mark is not read first: the change
+// succeeds only if the known mark is right.
 func raise(ctx context.Context, s *store.Store, v engine.Values, known int64) ([]any, error) {
 	if s.Engine.Workers.MarkRead.Text == "" {
 		return s.Update(ctx, s.Engine.Workers.Mark, v)
@@ -124,8 +125,8 @@ func raise(ctx context.Context, s *store.Store, v engine.Values, known int64) ([
 	return nil, store.ErrContention
 }
 
-// raiseFrom raises the mark if it is before, and returns that value; it returns nil if
-// the mark is another one.
+// raiseFrom raises the mark if its value is the argument before, and returns that value; it
+// returns nil if the mark has another value.
 func raiseFrom(ctx context.Context, s *store.Store, v engine.Values, before int64) ([]any, error) {
 	v.Old = before
 	changed, err := s.Conn.Exec(ctx, s.Engine.Workers.Mark.Text, s.Engine.Workers.Mark.Bind(v))
@@ -144,7 +145,7 @@ type Marker struct {
 	store  *store.Store
 	worker Worker
 	opened atomic.Bool
-	known  atomic.Int64 // the mark as it was last; 0 if it is not known
+	known  atomic.Int64 // the mark after the last call; 0 if it is not known
 }
 
 var _ keysource.Marker = (*Marker)(nil)
@@ -162,8 +163,8 @@ func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error
 	if before, err = m.mark(ctx, until); err == nil || !m.lost(ctx, err) {
 		return before, err
 	}
-	// The new mark is below the mark that this process knows, so its source gives up all
-	// time that other processes may have reserved.
+	// The table of marks is made again. The mark in it is below the mark that the source
+	// knows, so the source gives up all time that other processes may have reserved.
 	if err := m.open(ctx); err != nil {
 		return 0, err
 	}
