@@ -27,15 +27,16 @@ func (t *target) lines(i int) policy.KeyLines {
 	return policy.KeyLines{Column: t.entry.Line, Source: t.entry.Line, Layout: t.entry.Line}
 }
 
-// modified is the definition that a column of MySQL or MariaDB has after the remedies so
-// far.
+// modified is the definition that a column of MySQL or MariaDB will have after the
+// statements that earlier findings print: see checker.modify.
 type modified struct {
 	def  *catalog.ColumnDefinition
-	text string // the remedy
+	text string // the statement that gives the column this definition
 }
 
-// isHandedBack reports whether the engine numbers a column for which the policy says
-// mode: "off", as keyfill plan handback prints it. keyfill fills nothing there.
+// isHandedBack reports whether the engine numbers the column again and keyfill fills
+// nothing there: the policy sets mode: "off" for the table, as the command keyfill plan
+// handback prints it.
 func (t *target) isHandedBack(col *catalog.Column) bool {
 	return t.table.Mode == policy.ModeOff && col != nil && col.Identity != ""
 }
@@ -49,8 +50,8 @@ type Options struct {
 	// two at a time, and closes them.
 	Connector driver.Connector
 
-	// Conn, if it is set, is a connection to use, and no other is opened. The caller does
-	// not use it meanwhile.
+	// Conn, if it is set, is the only connection that Run uses. The caller does not use it
+	// until Run returns.
 	Conn driver.Conn
 
 	// Overview, if it is set, holds the declarations of a script instead of a database. Its
@@ -61,7 +62,7 @@ type Options struct {
 	// connections, such as pgbouncer. Zero means three seconds.
 	PoolerPatience time.Duration
 
-	Now func() time.Time // nil means time.Now
+	Now func() time.Time // returns the present time; nil means time.Now
 }
 
 // ErrLook is returned when the database cannot be looked at.
@@ -84,7 +85,7 @@ type checker struct {
 
 	over     *catalog.Overview
 	targets  []*target
-	meant    []string // the tables that entries without a table probably mean
+	meant    []string // the existing tables that policy entries for missing tables probably mean
 	findings []Finding
 	modified map[string]modified // keyed by schema, table and column, separated by NUL
 }
@@ -96,7 +97,8 @@ type target struct {
 	entry policy.Entry
 }
 
-// unasked is used if there is no database: its queries return no rows.
+// unasked is the querier if a script is checked instead of a database: its queries return
+// no rows.
 type unasked struct{}
 
 func (unasked) Rows(context.Context, string, ...any) ([][]any, error) { return nil, nil }
@@ -154,6 +156,6 @@ type openedStore struct {
 	store   *store.Store
 	db      *sql.DB
 	dialect *dialect.Dialect
-	bad     bool // it cannot be used, and a finding says so
-	single  bool // its user may have only one connection at a time
+	bad     bool // the database cannot be used, and a finding says so
+	single  bool // the database's user may have only one connection at a time
 }

@@ -37,7 +37,7 @@ func (c *checker) lookAtColumns() error {
 	return nil
 }
 
-// ruleOf maps the errors of the catalog's own check to rules.
+// ruleOf maps the errors of catalog.Table.Problems to the rules of the findings.
 var ruleOf = []struct {
 	err  error
 	rule string
@@ -193,7 +193,8 @@ func (c *checker) cureType(t *target, wanted catalog.Key, col *catalog.Column, i
 
 // lookAtNull adds a finding if a row may be stored without a key.
 func (c *checker) lookAtNull(t *target, i int, col *catalog.Column) {
-	// On SQLite, every text column may be NULL without NOT NULL, even as a primary key.
+	// SQLite accepts NULL in a text column that is a primary key without NOT NULL. There is
+	// no finding about that.
 	if !t.found.Nullable[col.Name] || slices.Contains(t.found.Primary, col.Name) {
 		return
 	}
@@ -215,7 +216,7 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 	case k.Rule.Source.Kind == policy.KindMaxPlusOne:
 		f.Severity, f.Message = Error, strings.TrimPrefix(keys.ErrNotUnique.Error(), "keyfill: ")
 	case !c.hasScope(t, i):
-		return // a finding about the scope exists: an index of the remaining columns would refuse rows of a second parent
+		return // a finding about the scope (the columns of the parent) exists: an index of the remaining columns would refuse rows of a second parent
 	case len(k.Rule.Scope) > 0:
 		index = nil
 		for _, rc := range k.Rule.Scope {
@@ -229,7 +230,7 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 		}
 		f.Message = "no unique index is on the key column and the columns that it is numbered within, so that nothing keeps a number from being stored twice"
 	case (len(k.StateValues()) > 0 || t.found.Partition || t.found.Split && !c.listsParts()) && t.found.IsInUnique(col.Name):
-		return // the index is enough: its other columns separate the rows of each state, or partition
+		return // the index is enough: its other columns separate the rows of each state (stored counter), or of each partition
 	}
 	if k.Rule.Source.Kind != policy.KindMaxPlusOne && len(k.Rule.Scope) == 0 && t.found.Split && t.found.IsInUnique(col.Name) {
 		f.Severity = Info // the partitioning columns in the index separate the rows
@@ -241,7 +242,7 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 	case k.Rule.Source.Kind == policy.KindMaxPlusOne:
 		f.Remedy = "in the policy, for table " + t.entry.Name + ": another source: " + noIndexOverAll
 	case remedy == "":
-		return // each partition has its index, and the engine offers no other
+		return // each partition has its own index, and the engine offers none over the whole table
 	default:
 		f.Remedy = remedy
 		f.Message += ". " + strings.ToUpper(noIndexOverAll[:1]) + noIndexOverAll[1:]

@@ -29,7 +29,8 @@ func (c *checker) lookAtConnectionLimit() error {
 			return nil
 		}
 		// Some servers hide their roles, and some that speak MySQL's protocol lack the
-		// variable: INSERTs still work there.
+		// variable max_user_connections. INSERTs work on these servers, so the finding is
+		// no error.
 		c.add(Finding{Severity: Info, Rule: ruleNotLooked,
 			Message: fmt.Sprintf("how many connections the user may have could not be looked at: %v", shown(err)),
 			Remedy:  "let any limit be two more than SetMaxOpenConns of all processes, and two for each further process: see docs/pool.md"})

@@ -44,9 +44,9 @@ func (c *checker) alterType(t *catalog.Listed, col *catalog.Column, kind string)
 }
 
 // modify returns the MODIFY statement of MySQL and MariaDB that gives a column the
-// definition that change returns for the present one. The statement repeats all attributes,
-// since it would remove the others. If the present definition cannot be read, modify
-// returns what, a description.
+// definition that change returns for the present one. The statement repeats all
+// attributes, since MODIFY removes those that it does not repeat. If the present
+// definition cannot be read, modify returns what, a description.
 //
 // All findings about a column share one statement with all their changes: a statement that
 // did not repeat the change of another finding would undo it.

@@ -13,7 +13,7 @@ import (
 // {type} for the type that the column should have, and {present} for the type that it has.
 type engine struct {
 	alive string // a query that each server of the engine answers with a row
-	now   string // the server's time as keyfill's tables hold it; empty if leases are not looked at
+	now   string // the expression for the server's time, in the form in which keyfill's tables store times; empty if leases are not looked at
 	clock string // the query for the server's time in milliseconds since 1970; empty if it is not compared
 	dated string // an expression whose value is the time in updated_at, whatever the driver's time zone
 
@@ -29,18 +29,18 @@ type engine struct {
 	types  columnTypes
 	alters alterations
 
-	unfitReference string // the severity for a column that refers to a key and has another type
+	unfitReference string // the severity of a finding about a column whose foreign key refers to a key column of another type
 
 	lookAtServer func(*checker) error // looks for settings by which a server refuses changes or shares its numbers; nil if there are none
 
-	// These look for a pooler or a proxy of the database. A function is nil if the engine
-	// has nothing to look for.
+	// lookForPooler and lookForProxy look for a pooler or a proxy of the database. Each is
+	// nil if the engine has nothing to look for.
 	lookForPooler, lookForProxy lookBefore
 
 	// missingRights returns the rights that the user lacks on a table, or, for an empty
-	// name, the rights that it lacks to create one. It is nil if that cannot be known.
-	// grantee returns the user as GRANT names it, empty if that is not known. It is nil if
-	// that never is.
+	// name, the rights that it lacks to create one; it is nil if they cannot be known.
+	// grantee returns the user as GRANT names it, empty if that is not known; it is nil if
+	// the engine never shows that.
 	missingRights func(c *checker, table string) ([]string, error)
 	grantee       func(*checker) string
 
@@ -64,7 +64,7 @@ type alterations struct {
 	alterText   string // alter, if the type is text of any length
 	caseless    string // makes the column compare by case: a part of its definition if modifies is set, else a statement
 	notNull     string // makes the column NOT NULL; empty if modifies is set
-	byDefault   string // makes a column that the engine always numbers accept keys; empty if the policy has to change
+	byDefault   string // makes a column that the engine always numbers accept keys; empty if no statement can, so that the policy has to change
 	dropDefault string // removes the default of the column
 	dropTrigger string // removes the trigger {trigger}; {schema trigger} is its name with the schema
 }
@@ -74,7 +74,7 @@ type columnTypes struct {
 	integer, bytes string // the types of integers of 64 bits, and of 16 bytes
 	text           string // the type of texts of {length} characters
 	uuid           string // the type of a UUID
-	uuidText       string // the type of a UUID in a column that has held text; empty if it stays text
+	uuidText       string // the type of a UUID in a column that has held text; empty if such a column stays text
 }
 
 const (

@@ -12,8 +12,8 @@ const (
 	Info    = "info"    // nothing is wrong, but it is good to know
 )
 
-// The classes of a finding: what happens to the first INSERT that keyfill has to fill. They
-// describe mode: fill, whatever the mode is.
+// The classes of a finding: what happens to the first INSERT that keyfill has to fill. A
+// class describes what happens with mode: fill, even if the policy sets another mode.
 const (
 	FirstInsert = "first-insert" // the first INSERT fails
 	SomeInserts = "some-inserts" // the first INSERT works; INSERTs fail at times, or store a wrong key, the same key twice, or none
@@ -33,7 +33,7 @@ func classOf(f Finding) string {
 		return Unknown
 	case f.Severity == Info:
 		return Note
-	case f.Rule == ruleForeignKey: // it concerns INSERTs into the table that refers to the keys
+	case f.Rule == ruleForeignKey: // the finding concerns INSERTs into another table, which refers to the keys
 		return Later
 	case f.Severity == Error && !slices.Contains(someInserts, f.Rule):
 		return FirstInsert
@@ -110,7 +110,7 @@ type Finding struct {
 	Line     int    // the line in the policy's file, from 1; 0 if it is not known, or no line is concerned
 	Message  string
 	Remedy   string // statements that end in a semicolon, or what to change in the policy
-	Class    string // one of the classes
+	Class    string // the constant FirstInsert, SomeInserts, Later, Unknown or Note
 }
 
 // rank orders the severities.

@@ -66,15 +66,16 @@ func refusesTypePostgreSQL(_ *checker, _ *catalog.Listed, wanted catalog.Key, co
 	return !(isBinary && col.Text && (col.Length == 0 || col.Length >= hexLength) || !isBinary && col.Binary)
 }
 
-// refusesTypeMySQL returns false if the engine cuts the key or stores it as a number, as it
-// does unless the mode is strict.
+// refusesTypeMySQL returns false if the engine cuts the key or stores it as a number, as
+// it does unless sql_mode has a word that begins with STRICT_.
 func refusesTypeMySQL(_ *checker, _ *catalog.Listed, wanted catalog.Key, col *catalog.Column, mode string) bool {
 	isBinary := wanted.Layout == dialect.SequentialAsBinary
 	switch {
 	case !strings.Contains(mode, strict), isBinary && col.UUID:
 		return false
 	case isBinary && col.Text && (col.Length == 0 || col.Length >= 16):
-		// In most character sets of one byte, any byte is a character.
+		// In most character sets of one byte, any byte is a character, so that the engine
+		// accepts a key of bytes. In utf8 and ascii it refuses some.
 		return strings.HasPrefix(col.Collation, "utf8") || strings.HasPrefix(col.Collation, "ascii")
 	}
 	return true
@@ -104,7 +105,7 @@ func (c *checker) lookAtIdentity(found *catalog.Listed, entry policy.Entry) {
 		if c.hidesTriggers(found) {
 			class, triggers = Unknown, "whether the table has a trigger is not shown without the right TRIGGER on it"
 		}
-		// This is only a warning, since the program may bring all keys.
+		// This is only a warning, since the program may send all keys itself.
 		c.add(Finding{Severity: Warning, Rule: ruleNoDefault, Table: found.Name, Column: col.Name, Line: key.Line, Class: class,
 			Message: fmt.Sprintf("the policy leaves the keys to the engine (source: identity), which does not fill the column: %s has no default and no counter, and %s", col.Type, triggers),
 			Remedy:  "in the policy, for table " + entry.Name + ": another source; or have the program bring each key, or the engine fill the column"})

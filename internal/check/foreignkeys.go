@@ -31,7 +31,7 @@ func (c *checker) lookAtReference(t *target, i int, f catalog.ForeignKey) {
 	k := &t.table.KeyColumns[i]
 	wanted := k.Wanted()
 	wanted.Column = c.d.Fold(f.Column, true)
-	wanted.State, wanted.Exclusive = false, true // programs fill the column, as they should, so this is no fault
+	wanted.State, wanted.Exclusive = false, true // programs fill a column that refers to a key, so the check must not report that they do
 	col := f.Table.Column(c.d, wanted.Column)
 	for _, err := range f.Table.Problems(c.d, wanted) {
 		var e *catalog.Error

@@ -22,7 +22,7 @@ type usedState struct {
 	name   string
 	next   int64
 	at     time.Time // when a number was last reserved
-	holder string    // holds a lease that has not run out; may be empty
+	holder string    // the process that holds a lease which has not run out; empty if there is none
 }
 
 // lookAtHandbacks adds a finding for each table whose numbering is given back to the
@@ -30,7 +30,7 @@ type usedState struct {
 // removed.
 func (c *checker) lookAtHandbacks() error {
 	if found, err := c.over.Find("", "keyfill_sequences"); err != nil || found == nil || c.badTables("") {
-		return nil // there are no states to look at
+		return nil // a finding says that keyfill's tables are unusable, or there are none, so that no state can be looked at
 	}
 	for _, t := range c.targets {
 		for i := range t.table.KeyColumns {
@@ -97,8 +97,8 @@ func removeEntry(t *target) string {
 	return "in the policy: remove the entry " + t.entry.Name + "; keep the row in keyfill_sequences, and never set the engine's counter back"
 }
 
-// lastUse returns the state (stored counter) that was used last; a leased state is in use
-// now.
+// lastUse returns the state (stored counter) that was used last. A state that a process
+// leases counts as in use now.
 func (c *checker) lastUse(states []usedState) usedState {
 	return slices.MaxFunc(states, func(a, b usedState) int {
 		if (a.holder == "") != (b.holder == "") {
@@ -158,8 +158,8 @@ func (c *checker) statesUsed(ref store.Column) ([]usedState, error) {
 	return states, nil
 }
 
-// longState is a number of characters. A state's name is longer if it leaves no room for
-// anything else in the name of the row that binds it.
+// longState is how many characters a state's name may have, so that the name of the row
+// that binds the state has room for anything else.
 const longState = 150
 
 // boundState returns the name of the state that a row binds to a column, empty if no row of

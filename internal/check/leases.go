@@ -71,9 +71,9 @@ func (c *checker) lookAtClock() error {
 }
 
 // lookAtSeries adds a finding if a recycled source has series (ranges of numbers) that its
-// counter has not counted, as after the two tables were restored from different moments:
-// the counter would give such a series again, which the source refuses. f is the finding
-// without its message.
+// counter has not counted, as after keyfill's tables were restored from backups of
+// different times: the counter would give such a series again, which the source refuses. f
+// is the finding without its message.
 func (c *checker) lookAtSeries(f Finding, t *target, i int, st *keys.State, found sequence.Looked) {
 	src := t.table.KeyColumns[i].Rule.Source
 	now := c.engine.now
@@ -81,7 +81,7 @@ func (c *checker) lookAtSeries(f Finding, t *target, i int, st *keys.State, foun
 		return
 	}
 	if _, err := c.over.Find("", "keyfill_series"); err != nil {
-		return // there is no series yet
+		return // no process has opened a series (a range of numbers) yet
 	}
 	name := c.textLiteral(st.Row.Name)
 	row, err := c.row(fmt.Sprintf("SELECT MAX(series_last), SUM(CASE WHEN leased_until < %s AND next_value <= series_last THEN 1 ELSE 0 END) FROM keyfill_series WHERE name = %s AND series_last >= %d",
@@ -92,7 +92,7 @@ func (c *checker) lookAtSeries(f Finding, t *target, i int, st *keys.State, foun
 	last := integerOf(row[0])
 	f.Rule, f.Message = ruleStateBehind, fmt.Sprintf("its next series begins at %d or above, and one that ends at %d is there, which the state has not counted", found.Next, last)
 	if f.Class = FirstInsert; integerOf(row[1]) > 0 {
-		f.Class = Later // an abandoned series is taken over first
+		f.Class = Later // the first INSERT gets numbers of a series that another process has abandoned, so a later one fails
 	}
 	switch {
 	case last == math.MaxInt64:

@@ -16,12 +16,12 @@ import (
 
 const (
 	// poolerPatience is how long an answer to a question about a pooler may take. A pooler
-	// whose connections are all held by others does not answer.
+	// whose connections are all held by other clients does not answer.
 	poolerPatience = 3 * time.Second
 
 	// poolerRounds is how often two connections are asked in turn. An idle pooler gives
-	// both of them the same session of the server in the first round. A busy one may need
-	// more rounds.
+	// both of them the same session of the server in the first round. A busy pooler may
+	// need more rounds.
 	poolerRounds = 4
 )
 
@@ -173,7 +173,8 @@ func (s *poolerSession) takesTwo(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		// Transactions of others in the same session make the step longer, never shorter.
+		// Transactions of other clients in the same session of the server make the step
+		// greater, never smaller, so the least step is the right one.
 		if step := n - last; backend == lastOf && step > 0 && (least == 0 || step < least) {
 			least = step
 		}

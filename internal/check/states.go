@@ -27,7 +27,7 @@ func (c *checker) lookAtStates() error {
 		for i := range t.table.KeyColumns {
 			col := t.found.Column(c.d, t.table.KeyColumns[i].Name)
 			if col == nil || t.isHandedBack(col) {
-				continue // a finding says so, or keyfill makes no key here
+				continue // a finding reports the missing column, or keyfill makes no key for the column
 			}
 			c.lookAtState(t, i)
 		}
@@ -41,7 +41,7 @@ func (c *checker) lookAtState(t *target, i int) {
 	st, err := keys.StateOf(c.e, t.table, i, t.found.Table, c.find)
 	switch {
 	case err != nil && !c.hasScope(t, i):
-		return // a finding says so already
+		return // a finding about the scope (the columns of the parent) exists already
 	case err != nil:
 		f.Rule, f.Message = ruleState, err.Error()
 		f.Remedy = cmp.Or(c.cureScope(t, i), "in the policy: the source of the column")
@@ -54,7 +54,7 @@ func (c *checker) lookAtState(t *target, i int) {
 	at := c.storeOf(st.Store)
 	unmade := st.Row != nil && st.Row.Table == nil && !st.Row.EnsureSchema && st.Store == "" && c.lacksSequences()
 	if at == nil || c.badTables(st.Store) && st.Native == nil && st.Max == 0 && !unmade {
-		return // a finding says so already
+		return // a finding about the store, or about keyfill's tables, exists already
 	}
 	var found sequence.Looked
 	if unmade {
@@ -72,7 +72,7 @@ func (c *checker) lookAtState(t *target, i int) {
 		return
 	}
 	if stateRule(err) == ruleStateBehind && isShared(t, i, c.d) {
-		return // the engine has made the greater keys, and raising the state above them would not help
+		return // the engine has made the greater keys, so that raising the state (the stored counter) above them would not help
 	}
 	if c.isUnread(err) {
 		f.Rule, f.Message = ruleRights, "the user of the DSN may not read the column, so that the state of its keys cannot be compared with the greatest key"
@@ -85,7 +85,8 @@ func (c *checker) lookAtState(t *target, i int) {
 		f.Severity = Warning
 	}
 	if text, isSQL := strings.CutSuffix(f.Remedy, ";"); isSQL && st.Store != "" {
-		// The script runs on the application's database, not on a store's.
+		// The script of the remedies runs on the application's database, so a statement for
+		// a store's database must not be in it.
 		f.Remedy = fmt.Sprintf("in the database of the store %q, run: %s", st.Store, text)
 	}
 	f.Message = shownState(err)
@@ -98,8 +99,9 @@ func (c *checker) lookAtState(t *target, i int) {
 	}
 }
 
-// lookPastCounter adds a finding about other faults of a state that its fault with the
-// engine's counter hides: they should be known before the counter is raised.
+// lookPastCounter looks at a state (a stored counter) again, without the engine's own
+// counter, whose fault (store.ErrBelow) hides other faults of the state. It adds a finding
+// about these: they should be known before the engine's counter is raised.
 func (c *checker) lookPastCounter(f Finding, t *target, i int, st *keys.State, at *store.Store) {
 	row := *st.Row
 	row.Bounds.PastCounter = true
@@ -146,8 +148,8 @@ func (c *checker) lookAtClaim(f Finding, claim binding.Claim) bool {
 	return true
 }
 
-// deleteState returns the statement that deletes the row of the other state, which numbers
-// the column already.
+// deleteState returns the statement that deletes the row of the state (the stored counter)
+// which numbers the column already. The error e names this row.
 func (c *checker) deleteState(e *store.Error) string {
 	return "DELETE FROM keyfill_sequences WHERE name = " + c.textLiteral(lastQuoted(e.Detail))
 }
@@ -271,9 +273,9 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found sequence.Loo
 	case rule == ruleStateBehind:
 		return "set the state above the greatest key of all columns that it serves"
 	case errors.Is(err, store.ErrTaken) && e != nil:
-		// It is not known here whether other processes still draw from the other state. If
-		// its row were deleted, they would begin again, below numbers that they have
-		// reserved.
+		// It is not known here whether other processes still draw from the state that
+		// numbers the column already. If its row were deleted, they would begin again,
+		// below numbers that they have reserved.
 		return "in the policy: name: of the state that goes on, in the source; or, when no process draws from the other one any more and no other table shares it, run: " + c.deleteState(e)
 	case errors.Is(err, store.ErrStartAt):
 		return "in the policy: start_at: above all numbers that the other state has reserved, or the steps of keyfill plan change where that one is no sequence"
@@ -292,7 +294,7 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found sequence.Loo
 		return "in the policy: sequence: with the name of one, in the source"
 	case e != nil && e.SQL != "" && !strings.Contains(e.SQL, "<"):
 		if errors.Is(err, store.ErrNoRow) && st.Row.EnsureSchema && st.Store == "" && c.lacksSequences() {
-			return createTables(c.d) + "\n" + e.SQL + ";" // otherwise an INSERT would create them
+			return createTables(c.d) + "\n" + e.SQL + ";" // the statement needs keyfill's tables, which the first INSERT would otherwise create
 		}
 		return e.SQL + ";"
 	case e != nil && e.SQL != "":

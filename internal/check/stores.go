@@ -92,7 +92,7 @@ func (c *checker) reach(s policy.Store) (asked bool, err error) {
 
 // hasNoDriver reports whether this program lacks the driver of a store, although the
 // application may have it. That is a store without SQL, since only such a store has
-// endpoints: the command has the drivers of databases alone.
+// endpoints: the command keyfill contains the drivers of databases and no others.
 func hasNoDriver(s policy.Store) bool {
 	_, endpoints, _ := s.ResolveEndpoints()
 	return endpoints && !slices.Contains(sql.Drivers(), s.Driver)
@@ -135,8 +135,9 @@ func (c *checker) usesOf(name string) []policy.Source {
 	return uses
 }
 
-// hasRows reports whether a source keeps rows in keyfill's tables. maxplusone keeps one
-// only if the engine cannot make a second session wait that reads the greatest key.
+// hasRows reports whether a source keeps rows in keyfill's tables. A source maxplusone
+// keeps a row only if the engine cannot make a second session wait when it reads the
+// greatest key.
 func (c *checker) hasRows(src policy.Source) bool {
 	if src.Kind == policy.KindMaxPlusOne {
 		return src.Lock != policy.LockNone && keycolumn.NeedsMutex(c.d)

@@ -79,7 +79,8 @@ func twoWayMySQL(ctx context.Context, db *sql.DB) (string, error) {
 		return "", err
 	}
 	primaries, replicates := 0, 0
-	// Only MariaDB has that status value. It lacks the tables of the next query.
+	// Only MariaDB has the status value Slaves_running. The other servers have the tables
+	// of the query below.
 	if err = db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Slaves_running'").Scan(&name, &replicates); err == sql.ErrNoRows {
 		err = db.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE MEMBER_STATE = 'ONLINE' AND MEMBER_ROLE = 'PRIMARY'),
 (SELECT COUNT(*) FROM performance_schema.replication_applier_status WHERE SERVICE_STATE = 'ON' AND CHANNEL_NAME NOT LIKE 'group\_replication%')`).Scan(&primaries, &replicates)

@@ -48,7 +48,7 @@ type queuedText struct {
 // it, as the application has written them.
 func (c *Conn) NewBatch(queries []string) *Batch {
 	b := &Batch{conn: c}
-	c.Numbers.Last = nil // the texts of a batch are not searched for reads of that number
+	c.Numbers.Last = nil // the texts of a batch are not searched for reads of the session's last number, such as lastval()
 	for _, query := range queries {
 		concern, _, _ := c.DB.Seen.See(query, nil)
 		b.controls = b.controls || concern&words.ConcernsTransaction != 0
@@ -207,7 +207,7 @@ func (b *Batch) Finish(ctx context.Context, failed error) error {
 			if x := rest[i].x; x != nil {
 				x.Trace.To = nil
 			}
-			_ = b.finish(ctx, &rest[i], failed) // the panic continues
+			_ = b.finish(ctx, &rest[i], failed) // for the texts after the one whose tracer has panicked; the panic continues
 		}
 	}()
 	for len(rest) > 0 {
@@ -220,13 +220,14 @@ func (b *Batch) Finish(ctx context.Context, failed error) error {
 	return first
 }
 
-// Proves reports whether a text of the batch proves what its table's name means.
+// Proves reports whether a text of the batch contains a proof of what its table's name
+// means: an expression that fails if the name means another table.
 func (b *Batch) Proves() bool {
 	return slices.ContainsFunc(b.queued, func(q queuedText) bool { return q.x != nil && executor.Proves(q.x) && q.x.Plan.ProvesName() })
 }
 
-// Meant returns err, or, if err shows that a proof in the batch has failed, an error
-// that says so.
+// Meant returns err, or ErrOtherTable if err shows that the name of a table in the batch
+// meant another table than the one for which keys were drawn.
 func (b *Batch) Meant(err error) error {
 	for i := range b.queued {
 		if x := b.queued[i].x; x != nil {
@@ -292,7 +293,7 @@ func (b *Batch) finishFailed(ctx context.Context, q *queuedText, failed error) {
 		outcome.DoubtNames(x, failed)
 		outcome.Account{X: x}.CountAs(func(*plans.Insert) outcome.Verdict { return outcome.Verdict{Failed: true, Cause: report.CauseText} })
 		outcome.Record(x, nil)
-		outcome.Suspect(ctx, x, failed) // the rows may be stored, and must not be sent again
+		outcome.Suspect(ctx, x, failed) // only gives up reserved keys: the rows may be stored, and must not be sent again
 		return
 	}
 	outcome.Failed(ctx, x, failed)

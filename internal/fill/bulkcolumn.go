@@ -157,8 +157,7 @@ func formOf(c bulkColumn) keyForm {
 	return nil
 }
 
-// guidKind is the type for which the driver may reorder the bytes: the DSN says "guid
-// conversion".
+// guidKind is the type whose bytes the driver reorders if the DSN says "guid conversion".
 const guidKind = "UNIQUEIDENTIFIER"
 
 // guidForm returns the conversion for a uniqueidentifier: the bytes that the server
@@ -229,7 +228,7 @@ func upTo(limit int64) keyForm {
 	}
 }
 
-// formed returns the keys of each draw, converted to what the driver can write.
+// formed returns the keys of a row, converted to what the driver can write.
 func (l *bulkLoad) formed(ctx context.Context, keys [][]driver.Value) ([][]driver.Value, error) {
 	if l.forms == nil {
 		return keys, nil

@@ -23,8 +23,8 @@ import (
 // load. In between the connection accepts nothing else, so everything that has to be
 // queried is queried before.
 
-// loadDirectly decides how a bulk load is treated that is executed without being
-// prepared: its rows do not come from executions, if it has rows.
+// loadDirectly decides how a bulk load is treated that is executed without being prepared.
+// keyfill does not see the rows of such a load.
 func loadDirectly(ctx context.Context, query string, s *execution.Statistics, p *plans.Plan) (execution.Event, error) {
 	if p.Action == plans.Keep {
 		return execution.Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: table.Of(&p.Inserts[0]), Action: plans.Keep}, nil

@@ -17,7 +17,7 @@ func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if a == nil {
 		return c.Conn.BeginTx(ctx, opts)
 	}
-	a.DB, a.Other = c.DB, c.DB.Detached // with stand-ins for stores, as in a test, the engine is asked nothing
+	a.DB, a.Other = c.DB, c.DB.Detached // Other is true in a test without a database: there the keys do not prove which rows are stored
 	if !a.Other {
 		at, err := c.PlaceNow(ctx)
 		if a.Other = err != nil; err == nil {

@@ -74,8 +74,8 @@ func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, 
 // forTable calls f for the table with this name, with a connection if the source of its
 // keys needs one.
 func (db *Database) forTable(ctx context.Context, name string, f func(*table.Table, keys.Drawing) error) error {
-	// If the engine may be MySQL or MariaDB, either will do: names, layouts and stored
-	// counters are the same, and only the requirements on a column differ.
+	// If the engine may be MySQL or MariaDB, either of the two is used: names, layouts and
+	// stored counters are the same, and only the requirements on a column differ.
 	t, err := db.AnyEngine().TableNamed(name)
 	if err != nil {
 		return db.AnyEngine().NewError(name, "", -1, err)

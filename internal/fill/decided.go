@@ -18,8 +18,9 @@ func unprepared(c *execution.Conn, p *plans.Plan, err error) error {
 	return outcome.Meant(x, err)
 }
 
-// maxDecisions is how often the treatment of a statement is decided: the first proof
-// may show that the session has another search path or schema, and the second that the
+// maxDecisions is how often the treatment of a statement is decided. At the first decision
+// the proof in the statement (that its table's name means the expected table) may fail
+// because the session has another search path or schema, and at the second because the
 // name means another table there than when it was last looked up.
 const maxDecisions = 3
 

@@ -175,7 +175,7 @@ func (c *Conn) PrepareText(ctx context.Context, query string, concern words.Conc
 	}
 	effect := c.DB.TransactionEffect(query, concern)
 	if c.DB.Dialect().Family == dialect.FamilySQLite && effect != effects.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
-		effect = effects.TxUnknown // some drivers for SQLite prepare only the first statement of a text
+		effect = effects.TxUnknown // some drivers for SQLite prepare only the first statement of a text, so the effect of an execution is not known
 	}
 	return c.FollowStmt(stmt, effect, concern), nil
 }

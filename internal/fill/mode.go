@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// modeVariable is the environment variable that sets the mode of every database when it
-// is opened.
+// modeVariable is the environment variable that sets the mode (fill, dry_run or off) of
+// every database when it is opened.
 const modeVariable = "KEYFILL_MODE"
 
 // ModeFromEnvironment sets the mode that $KEYFILL_MODE names. Without the variable, the

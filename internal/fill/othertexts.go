@@ -9,16 +9,16 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// otherTexts holds the driver's statements for other texts of a prepared statement: the
-// text contains a proof of what names mean, which depends on the session's schema or
-// search path.
+// otherTexts holds the driver's other statements for a prepared statement, by their texts:
+// the text depends on the session's schema or search path, since it contains a proof of
+// what its table's name means.
 type otherTexts map[string]driver.Stmt
 
 // maxOtherTexts is the greatest number of the driver's statements that are kept.
 const maxOtherTexts = 16
 
-// preparedText returns the text that is prepared for a plan. Without a database, as in
-// a test, it contains no proof.
+// preparedText returns the text that is prepared for a plan. Without a database, as in a
+// test, the text contains no proof of what its table's name means.
 func preparedText(c *execution.Conn, p *plans.Plan, session bool) string {
 	if c.DB.Detached {
 		return bind.Text(p, session)
@@ -26,8 +26,9 @@ func preparedText(c *execution.Conn, p *plans.Plan, session bool) string {
 	return bind.ProvenText(p, session)
 }
 
-// turnTo makes the driver's statement for another text of a prepared statement the
-// current one.
+// turnTo makes the driver's statement for the text to the current statement of s. It
+// prepares the text if there is no such statement, and keeps the statement for the text
+// before.
 func turnTo(ctx context.Context, s *statement, to string) error {
 	from := preparedText(s.conn, s.plan, s.session)
 	if s.asItIs {
@@ -54,8 +55,8 @@ func turnTo(ctx context.Context, s *statement, to string) error {
 	return s.others.shrink()
 }
 
-// otherwise returns the driver's statement for another text of a prepared statement,
-// since the text depends on whether an execution fills a key.
+// otherwise returns the driver's statement for text, another text of the prepared
+// statement s: the text depends on whether an execution fills a key.
 func otherwise(ctx context.Context, s *statement, text string) (driver.Stmt, error) {
 	if stmt := s.others[text]; stmt != nil {
 		return stmt, nil

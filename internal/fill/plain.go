@@ -76,7 +76,7 @@ type plainRun struct {
 	facts   *table.Facts
 	session bool // the first key is sent as LAST_INSERT_ID(key)
 	first   driver.Value
-	keys    []driver.Value // set if there is more than one key
+	keys    []driver.Value // all keys, if there is more than one; else nil
 }
 
 // draw draws the keys and adds them to the arguments. It returns false if the arguments

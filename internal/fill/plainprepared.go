@@ -14,7 +14,7 @@ import (
 func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText) (stmt driver.Stmt, done bool, err error) {
 	p := plainOn(ctx, s, c)
 	if p == nil || c.Parked.Any() && c.Parked.AnyInline() || s.Plain.Load().Home != nil && s.Engine.Dialect.Place.Tables != "" {
-		return nil, false, nil // or the text has to prove what its names mean at each execution
+		return nil, false, nil // there is no fast path, or the text has to prove at each execution what its table's name means
 	}
 	c.AlteredTables.Created = nil
 	asSession := isOfSession(p, execution.FactsOf(c, p.Table))

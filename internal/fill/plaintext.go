@@ -28,7 +28,7 @@ func newPlain(tables *relation.Tables, p *plans.Plan) *execution.Plain {
 	}
 	for j := range t.KeyColumns {
 		if bind.ExplicitKeys(p, nil, bind.Holes{}, 0, j).Any() {
-			return nil // the text may raise a counter
+			return nil // the text may contain explicit keys, above which a counter has to be raised
 		}
 	}
 	switch {
@@ -51,7 +51,7 @@ func newPlainText(tables *relation.Tables, e *table.Engine, query string) (f *ex
 		return nil, false
 	}
 	if e != tables.Engine.Load() {
-		return nil, false // it was just found out whether the server distinguishes the case of names
+		return nil, false // e is out of date: it was just found out whether the server distinguishes the case of names
 	}
 	one := newPlain(tables, p)
 	if one == nil {
@@ -71,7 +71,7 @@ func newPlainText(tables *relation.Tables, e *table.Engine, query string) (f *ex
 	}
 	switch {
 	case one.In.Name.Database != "", e.Policy.Schemas(), relation.StateNeedsSchema(t):
-		return new(execution.PlainText), true // the plan depends on the session's schema or search path
+		return new(execution.PlainText), true // there is no fast path, since the plan depends on the session's schema or search path
 	case !e.UsesPlace || !t.AsksCatalog:
 		return f, true
 	}

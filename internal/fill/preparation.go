@@ -100,7 +100,7 @@ func (r *preparation) bound(ctx context.Context, s *statement) (driver.Stmt, err
 }
 
 // refuse returns the error of a refusal, or prepares the application's own text if the
-// policy or the mode lets it be sent unchanged.
+// policy, or its mode (dry_run or off), lets the text be sent unchanged.
 func (r *preparation) refuse(ctx context.Context, refusal error) (driver.Stmt, error) {
 	e, err := r.conn.DB.Stats.Refusal(ctx, r.query, refusal)
 	if err != nil {

@@ -33,7 +33,7 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 			return nil, err
 		}
 		if converts {
-			s.literal = true // until the session no longer converts them
+			s.literal = true // until the session no longer converts arguments, which would change keys of bytes
 			return s.again(ctx, args)
 		}
 	}
@@ -44,7 +44,8 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 			return x, nil
 		}
 		// Another caller of the same transaction has prepared the text in between, or
-		// executes it again. Keys must be sent only once.
+		// executes it again. The keys in the prepared text must be sent only once, so the
+		// text is prepared anew.
 		if s.plan.TooMany() {
 			return s.again(ctx, args)
 		}
@@ -158,7 +159,7 @@ func (s *statement) move(ctx context.Context) error {
 // plan were looked up.
 type found struct {
 	at        *session.Location
-	doubts    int64 // how often a meaning of a name there had turned out to be wrong
+	doubts    int64 // how often the meaning of a name in this place had turned out to be wrong
 	temporary int   // how often the name of a temporary table was recorded for the connection
 }
 
@@ -242,8 +243,8 @@ func (s *statement) of(ctx context.Context, x *execution.Execution) (driver.Stmt
 	return s.unproven, nil
 }
 
-// numberedFrom prepares a text that contains its first number, and closes the last such
-// statement.
+// numberedFrom prepares a text that contains its first number, and closes the statement
+// that was prepared for the last such text.
 func (s *statement) numberedFrom(ctx context.Context, text string) (driver.Stmt, error) {
 	stmt, err := s.conn.PrepareContext(ctx, text)
 	if err != nil {

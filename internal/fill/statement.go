@@ -24,7 +24,7 @@ type statement struct {
 	plan        *plans.Plan
 	query       string
 	sends       bool // executions that fill a key use the text with LAST_INSERT_ID(key)
-	session     bool // the driver's statement has that text
+	session     bool // the driver's statement has the text with LAST_INSERT_ID(key)
 
 	// literal reports whether the text contains the keys of one execution as literals,
 	// because database/sql has to prepare what the driver would not execute directly. text
@@ -33,9 +33,9 @@ type statement struct {
 	text    string
 	once    *execution.Execution
 
-	// plain executes the statement by the fast path, if its key needs nothing of the
-	// transaction, or says that its key is drawn in the transaction (Joined); otherwise it
-	// is nil.
+	// plain is the fast path of the statement. If its field Joined is set, the key is drawn
+	// in the transaction, and the fast path only begins the execution. plain is nil if the
+	// statement has no fast path.
 	plain *execution.Plain
 
 	// found is the place (the schema or search path) for which the plan was made, if the
@@ -43,7 +43,7 @@ type statement struct {
 	// nil.
 	found found
 
-	others otherTexts // for other schemas or search paths of the session
+	others otherTexts // the driver's statements for the texts in other schemas or search paths of the session
 
 	// asItIs reports whether the application's own text is executed, because the table
 	// that its name means in the session's present schema gets no keys.

@@ -39,7 +39,7 @@ func (dr Drawing) claim(ctx context.Context, c *counter.Counter) (done bool, err
 	}
 	f, err := dr.Tables.Facts(ctx, dr.On, dr.Table)
 	if err != nil || f.Unseen != nil {
-		return false, err // the keys of a temporary table concern no other session
+		return false, err // nothing is claimed: the keys of a temporary table concern no other session
 	}
 	claim, err := c.Claimer(ctx, dr.On)
 	if err != nil {
@@ -78,10 +78,10 @@ func (dr Drawing) claimColumn(ctx context.Context, claim binding.Claim) (done bo
 	}
 	noted, stays, err := dr.writeClaim(ctx, claim)
 	if again && claim.Exclusive && claim.State != "" && errors.Is(err, store.ErrBegun) {
-		// The other sequence has begun while this source was filling the column, and could
-		// not know of it. A process that starts does not stop a running one. The exception is
-		// a source that takes the greatest key plus one, which may be a key of the other
-		// sequence.
+		// Another sequence has begun to fill the column while this source was filling it,
+		// and could not know of this source. A process that starts does not stop a running
+		// one. The exception is a source that takes the greatest key plus one, which may be
+		// a key of the other sequence.
 		noted, stays, err = false, false, nil
 	}
 	if err == nil && (stays || !noted) {
@@ -141,8 +141,9 @@ func noteClaim(ctx context.Context, s *statestore.Stores, src policy.Source, cla
 		schema.Of(home).EnsureClaims(ctx)
 	}
 	// If the source's store is the column's own database, the row of the state (stored
-	// counter) names the column itself, and a claim would keep that row out. If a user may
-	// not find that out, the column is claimed: then no state could be made there either.
+	// counter) names the column itself, and a claim would keep that row out. If the rights
+	// or the tables to find that out are missing, the column is claimed: then no state
+	// could be made there either.
 	limited, cancel := context.WithTimeout(ctx, wait)
 	own, err := s.IsOwn(limited, src.Store)
 	cancel()

@@ -36,7 +36,8 @@ func (dr Drawing) Counter(ctx context.Context) (*counter.Counter, error) {
 }
 
 // counterIn returns the counter of the key column from a set, and makes it on first use.
-// Counter finds it in only the next time; only is nil if it has to look in the set again.
+// It also stores the counter in only, where Counter looks first the next time; only is nil
+// if Counter has to look in the set each time.
 func (dr Drawing) counterIn(ctx context.Context, set *counter.Counters, only *atomic.Pointer[counter.Counter]) (*counter.Counter, error) {
 	state, err := dr.Key.Rule.StateFor(table.ValuesOf(ctx))
 	if err != nil {
@@ -92,7 +93,7 @@ func (dr Drawing) counterIn(ctx context.Context, set *counter.Counters, only *at
 // schema.
 var errHomes = anchor.New("shared-state", "its state numbers a table of that name in another schema: write schema.table into the policy, or {schema} into the name of the state")
 
-// atHome returns an error if the counter numbers another table.
+// atHome returns an error if the counter numbers another table than the drawing's.
 func (dr Drawing) atHome(ctx context.Context, c *counter.Counter) error {
 	if c.Home == "" {
 		return nil

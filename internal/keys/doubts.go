@@ -18,7 +18,7 @@ func (dr Drawing) doubt(ctx context.Context, c *counter.Counter) {
 	}
 	f, err := dr.Tables.Facts(ctx, dr.On, dr.Table)
 	if err != nil {
-		f = dr.On.GateOf(dr.Table).Facts.Load() // in an aborted transaction the engine answers no query
+		f = dr.On.GateOf(dr.Table).Facts.Load() // in an aborted transaction the engine answers no query, so the last known facts are used
 	}
 	if f == nil || !f.Columns[dr.Index].Ranked || c.Mapping != nil {
 		return

@@ -99,9 +99,9 @@ func (r *Room) of(p *plans.Plan) (keys [][]driver.Value, values []driver.Value) 
 	return r.list[:], r.value[:0]
 }
 
-// SpareKeys returns how many extra keys are drawn for a statement of n rows that may
-// skip its first row, and whose answer is the first key that it has stored: see spares
-// in fill/lastid.go.
+// SpareKeys returns how many extra keys are drawn for a statement of n rows that may skip
+// its first row, and whose answer is the first key that it has stored: see lastID.spares
+// in package outcome.
 func SpareKeys(p *plans.Plan, d plans.Draw, n int) int {
 	in := &p.Inserts[d.Insert]
 	t := table.Of(in)
@@ -111,7 +111,7 @@ func SpareKeys(p *plans.Plan, d plans.Draw, n int) int {
 		return 0
 	}
 	if k.Source != nil || !k.IsAdjacent() || k.Rule.Joined || k.Rule.Source.Kind == policy.KindMaxPlusOne {
-		return 0 // the next keys may be given to another statement
+		return 0 // the numbers after the keys may be given to another statement, so they cannot be spare keys of this one
 	}
 	return n - 1
 }

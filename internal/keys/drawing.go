@@ -45,7 +45,7 @@ func (dr Drawing) Append(ctx context.Context, room []driver.Value, n int) ([]dri
 }
 
 // Reserve returns the first of n consecutive integers for the column, and the counter that
-// has reserved them. The counter is nil for the greatest key plus one.
+// has reserved them. The counter is nil for a source that takes the greatest key plus one.
 func (dr Drawing) Reserve(ctx context.Context, n int64) (*counter.Counter, int64, error) {
 	if dr.Key.InTransaction && dr.Key.Rule.Source.Kind == policy.KindMaxPlusOne {
 		first, err := dr.afterMax(ctx, n)
@@ -63,7 +63,7 @@ func (dr Drawing) Reserve(ctx context.Context, n int64) (*counter.Counter, int64
 			return nil, 0, err
 		}
 		if dr.own != nil && dr.own.Renamed {
-			// Only this transaction sees what its table holds now.
+			// After a RENAME, only this transaction sees which keys the table holds now.
 			dr.doubt(ctx, c)
 		}
 		var first int64
@@ -84,13 +84,14 @@ func (dr Drawing) Reserve(ctx context.Context, n int64) (*counter.Counter, int64
 			}
 			return c, first, nil
 		case unusable(err):
-			// The next statement may be about another table with the same name.
+			// The next statement may be about another table with the same name, so it gets
+			// a new counter.
 			if err := c.Forget(ctx); err != nil {
 				return nil, 0, err
 			}
 			dr.sources.found.Drop(dr.Key, c)
 		case errors.Is(err, keysource.ErrClosed) && !again:
-			// The counter was closed because another table needed room.
+			// The counter was closed because the process had too many counters.
 			dr.sources.found.Drop(dr.Key, c)
 			continue
 		case c.Unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)):

@@ -90,11 +90,12 @@ func (g *Conn) GiveWithin(ctx context.Context, t *table.Table, i, _ int, parents
 	}
 	s, ok := c.Numbers.(numbering.ParentNumbers)
 	if !ok {
-		return nil, numbering.ErrNoParent // the policy has changed, and there is no such counter
+		return nil, numbering.ErrNoParent // the policy has changed, so that the counter does not number rows within parents
 	}
 	keys, err := s.Within(ctx, &g.Session, t, i, rows)
 	if unusable(err) {
-		// The next statement may be about another table with the same name.
+		// The next statement may be about another table with the same name, so it gets a
+		// new counter.
 		if err := c.Forget(ctx); err != nil {
 			return nil, err
 		}

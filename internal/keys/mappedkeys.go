@@ -22,8 +22,8 @@ func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
 		}
 		return keys, err
 	}
-	// A tick may have room for only one key of this kind, so a statement with several rows
-	// draws each key separately.
+	// One tick of the clock may have room for only one key of this kind, so a statement
+	// with several rows draws each key separately.
 	keys := make([]driver.Value, 0, n)
 	for range n {
 		c, number, err := dr.Reserve(ctx, 1)

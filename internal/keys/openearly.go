@@ -19,10 +19,10 @@ import (
 // opened before the first transaction begins.
 
 // earlyMost is the greatest number of tables whose counters are opened early: a
-// transaction should not wait long for tables that it may not use.
+// transaction should not wait long for tables that it perhaps does not use.
 const earlyMost = 16
 
-// earlyWait is how long the first transaction waits at most: it may not use these
+// earlyWait is how long the first transaction waits at most: perhaps it does not use these
 // tables, one of which may be locked for a long time.
 const earlyWait = 2 * time.Second
 

@@ -57,7 +57,7 @@ func (s *Sources) Open(cfg *policy.Config, own driver.Connector, shared *numberi
 	s.flakes = shared
 	for _, src := range s.Candidates[0].Policy.Sources() {
 		if !table.OfWorkers(src) || src.Spread != "" || src.WorkerLease > 0 || s.Detached {
-			continue // the worker number is not known yet
+			continue // not a snowflake, or its worker number is not known yet
 		}
 		if err := s.openSnowflake(src); err != nil {
 			return errors.Join(s.Candidates[0].OfSource(src, err), s.Close(context.Background(), nil))

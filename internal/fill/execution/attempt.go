@@ -17,14 +17,14 @@ import (
 type Attempt struct {
 	DB     *Database    // nil if the transaction was not begun on a connection of keyfill's
 	before []*Execution // executions of earlier attempts whose keys were not given to a repetition yet
-	filled int          // how many executions in this attempt were to get keys so far
+	filled int          // how many executions in this attempt needed keys so far
 
 	Sent  []*Execution // executions that got keys which a repetition may use, in order
 	Keyed []*Execution // the executions in Sent that have succeeded
-	Other bool         // another statement may have stored something, or the keys do not prove which rows are stored
+	Other bool         // a statement without keys may have stored something too, or the keys do not prove which rows are stored
 
 	Ends   uint64 // the value of session.Conn.Ends when the transaction began
-	Saved  bool   // the transaction began with a savepoint, which exists until it ends
+	Saved  bool   // the transaction began with a savepoint, which exists until the transaction ends
 	Parts  bool   // the transaction ended before the Commit, so a part of it may be stored
 	undone bool   // the server has answered the COMMIT, but has stored nothing
 	Place  string // the place (schema or search path) of the session when the transaction began: see [session.Location]
@@ -63,7 +63,8 @@ func NextAttempt(a *Attempt) *Attempt {
 	return &Attempt{before: slices.Concat(a.Sent, a.before)}
 }
 
-// AttemptSavepoint is the name of keyfill's savepoint, which no application uses.
+// AttemptSavepoint is the name of the savepoint with which keyfill begins a transaction.
+// No application uses the name.
 const AttemptSavepoint = "keyfill_attempt"
 
 // Retry gives an execution the keys that the same statement had in an earlier attempt,
@@ -112,8 +113,8 @@ const (
 
 func (n *numbered) IsTold() bool { return n.told.Load() == numbersTold }
 
-// Ask queries that once, outside of a transaction: an error inside would abort the
-// transaction.
+// Ask queries once whether the engine returns these numbers. It does so outside of a
+// transaction, which an error would abort.
 func (n *numbered) Ask(ctx context.Context, c *Conn) {
 	t := &c.DB.Dialect().Transactions
 	if t.Number == "" || n.told.Load() != numbersUnknown || c.Tx != session.Outside {
@@ -187,7 +188,8 @@ func (a *Attempt) IsTransient(err error) bool {
 	return sqlcode.ClassOf(a.DB.Dialect(), err).Transient()
 }
 
-// FateOf returns the query whether a transaction has committed.
+// FateOf returns the query that shows whether the transaction with this number has
+// committed.
 func FateOf(t *dialect.Transactions, number string) string {
 	return strings.Replace(t.Fate, "%", number, 1)
 }

@@ -36,8 +36,8 @@ func (r *Recorder) Lose(x *Execution) {
 	r.lost = append(r.lost, x)
 }
 
-// Retry gives an execution the keys of a kept execution of the same statement, and
-// reports whether there was one. Keys are given to one repetition only.
+// Retry gives an execution the keys of an execution of the same statement that Lose has
+// kept, and reports whether there was one. Keys are given to one repetition only.
 func (r *Recorder) Retry(x *Execution) bool {
 	if r == nil || !x.IsRepeatable() {
 		return false

@@ -29,13 +29,13 @@ type Conn struct {
 	Unread   []*Execution // executions that are counted when the caller has read their rows
 	Recorded Recorded
 	Attempt  *Attempt // the attempt whose transaction is open; nil for most transactions
-	Front    *Front   // of the batch to which a text is being added; nil outside of batches
-	Brings   bringing // whether the last execution whose arguments decide it needed keys
+	Front    *Front   // what the earlier texts of a batch may change, while a text is added to it; nil outside of batches
+	Brings   bringing // whether the last execution needed keys, if its arguments decided that
 
 	Numbers SessionNumbers
 
-	// LogsRows reports that the server was asked, and does not log statements (instead of
-	// rows) for replicas.
+	// LogsRows reports that the server was asked, and does not log statements for replicas,
+	// but rows, if it logs at all.
 	LogsRows bool
 }
 
@@ -91,14 +91,14 @@ func (c *Conn) PreparesFirst(by session.Route, args int) bool {
 
 // After a deadlock, or a failed serialization, a program rolls back its transaction and
 // sends all of it again. If a transaction has certainly stored nothing, its executions
-// under a recorder are kept for that, as failed executions are.
+// under a recorder are kept, so that the repetition gets the same keys.
 
 // Recorded holds the executions under recorders that were sent in the open transaction
 // of a connection, in order.
 type Recorded struct {
 	Executions []*Execution
-	Ends       uint64 // the value of session.Conn.Ends when the first of them was sent
-	Whole      bool   // nothing except the present Commit or Rollback can have stored them
+	Ends       uint64 // the value of session.Conn.Ends when the first of Executions was sent
+	Whole      bool   // nothing except the present Commit or Rollback can have stored the executions
 }
 
 // Clear removes all executions.

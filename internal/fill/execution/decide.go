@@ -21,7 +21,8 @@ func (c *Conn) Decide(ctx context.Context, query string, prepares bool) (*plans.
 	engine := db.Engine.Load()
 	if engine == nil {
 		if policy.Mode(db.Mode.Load()) == policy.ModeOff {
-			// In the mode off the server is asked nothing.
+			// With the policy's mode off nothing is filled, so the server is not asked
+			// which engine it is.
 			return nil, Event{}, nil
 		}
 		var err error
@@ -66,8 +67,8 @@ func isIndifferent(engines []*table.Engine, query string) bool {
 }
 
 // Settle reports whether a statement is filled whose holes (the places for keys) are
-// known. If not, it returns the event as which the statement is counted: kept because
-// no place needs a key, or sent unchanged because of the mode.
+// known. If not, it returns the event as which the statement is counted: kept because no
+// place needs a key, or sent unchanged because the policy's mode is dry_run or off.
 func Settle(tables *relation.Tables, p *plans.Plan, h bind.Holes) (e Event, fills bool) {
 	mode := Cautious(tables, p)
 	if mode == policy.ModeFill && (h.Any() || p.ByFunction()) {

@@ -26,13 +26,15 @@ type Event struct {
 	Withheld bool
 	Rest     []Event // the events of the other INSERTs in the text
 
-	// Worked is the plan of an INSERT that is kept because an expression stands where the
-	// key belongs. An option of the driver may change that expression.
+	// Worked is the plan of an INSERT that is kept (sent with its own key) because an
+	// expression stands where the key belongs. An option of the driver may change that
+	// expression.
 	Worked *plans.Plan
 }
 
 // Events returns the event of a text: Fill if it takes keys, else Keep. It is about the
-// first INSERT, and its Rest about the other INSERTs. rows is as for keys.Draw.
+// first INSERT, and its Rest about the other INSERTs. rows holds the number of rows of
+// each INSERT … SELECT, by the INSERT's index.
 func Events(p *plans.Plan, h bind.Holes, rows map[int]int64) Event {
 	first := Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: table.Of(&p.Inserts[0]), Action: plans.Keep}
 	for i := range p.Inserts[1:] {
@@ -67,8 +69,8 @@ func Events(p *plans.Plan, h bind.Holes, rows map[int]int64) Event {
 	return first
 }
 
-// Withheld returns the event of a text that is sent unchanged because of a mode, or
-// because it needs no key.
+// Withheld returns the event of a text that is sent unchanged because the policy's mode is
+// dry_run or off, or because it needs no key.
 func Withheld(p *plans.Plan, h bind.Holes, mode policy.Mode) Event {
 	first := Events(p, h, nil)
 	first.withhold(mode)

@@ -43,9 +43,9 @@ type Execution struct {
 
 	Form Form
 
-	Handed  atomic.Bool // its keys were given to its repetition
-	ordinal int         // its position among the executions of its attempt, from 1
-	Refused *Event      // for a kept statement that was sent although no counter could be raised
+	Handed  atomic.Bool // the keys were given to a repetition of the execution
+	ordinal int         // the position among the executions of its Attempt (one try of a transaction), from 1
+	Refused *Event      // what to count for a kept statement (one with its own keys) that was sent although a counter could not be raised; else nil
 
 	How       Executor
 	Follows   Following
@@ -62,7 +62,7 @@ type Form struct {
 	Session   bool // the key is sent as LAST_INSERT_ID(key)
 	Kept      bool // the statement contains all its keys, and is sent unchanged
 	Joined    bool // the keys are drawn in the statement's transaction
-	FromFirst bool // the engine numbers the rows from the first key on: see engineNumbered
+	FromFirst bool // the engine numbers the rows from the first key on: see executor.engineNumbered
 	Batched   bool // the statement is sent in a batch, which finishes it
 }
 
@@ -83,10 +83,10 @@ type Outgoing struct {
 // fate is what is known about the rows of an execution that was sent.
 type fate struct {
 	Rows    []Outcome // the outcome of each row in the plan; nil if the engine was not asked
-	Changed int64     // the key of a stored row, for LastInsertId: see answer.settle
-	Asked   bool      // the executor has asked already, before it ended the transaction
+	Changed int64     // the key of a stored row, for LastInsertId: see outcome.Answer.Settle
+	Asked   bool      // the executor has asked the engine which rows were stored, before it ended the transaction
 	Undone  bool      // a rollback has returned the keys, and removed the rows
-	Unfit   bool      // a column refuses its keys: see noteUnfit
+	Unfit   bool      // a key column cannot hold the keys: see outcome.noteUnfit
 	Gone    error     // the error if the transaction has ended since the statement succeeded
 }
 
@@ -106,8 +106,8 @@ func (x *Execution) Watch(ctx context.Context) {
 	x.Recording.Recorder, x.Trace.To = w.recorder, w.Tracer
 }
 
-// EmptyExecution returns an execution whose executor is not set; autonomous is used
-// then.
+// EmptyExecution returns an execution without an executor, which means the executor
+// autonomous.
 func (c *Conn) EmptyExecution() *Execution {
 	x := c.spare
 	if c.spare = nil; x == nil {
@@ -145,10 +145,10 @@ func (x *Execution) Prepares() bool {
 	return x.Form.Inline && len(x.Args) > 0 && x.Conn.DB.Driver.CachesQueries && !x.Form.Joined && !x.Form.FromFirst
 }
 
-// Executor sends the statement of an execution that has its keys, and ends the
-// transaction or savepoint that was begun for the keys. There are five: autonomous,
-// skipping, insertSelect, engineNumbered and transactional. Prepared statements use the
-// same ones. A [Plain] INSERT and a [fill.bulkLoad] need none.
+// Executor sends the statement of an execution that has its keys, and ends the transaction
+// or savepoint that was begun for the keys. There are five: autonomous, skipping,
+// insertSelect, engineNumbered and transactional. Prepared statements use the same
+// executors. A [Plain] INSERT and a [fill.bulkLoad] need none.
 type Executor interface {
 	// Exec executes the statement through via, once or several times.
 	Exec(ctx context.Context, via Sender) (driver.Result, error)

@@ -22,7 +22,7 @@ type Brought struct {
 }
 
 // KeysEnd returns the number from which on keys of the column belong to another stored
-// counter, as its row says now; 0 if there is none.
+// counter, as the counter's row says now; 0 if no keys belong to another one.
 func (b *Brought) KeysEnd(ctx context.Context, c *Conn) (int64, error) {
 	return numbering.KeysEnd(ctx, b.Numbers, &c.Session)
 }
@@ -37,29 +37,30 @@ func (b *Brought) Raise(ctx context.Context, c *Conn, key int64) error {
 
 // A counter that follows explicit keys is raised above the keys that an INSERT itself
 // contains, as AUTO_INCREMENT is: after the INSERT has succeeded, once for a statement,
-// and before the caller gets the answer. An INSERT that fails raises nothing, whatever
-// its key is, except if later rows of it are numbered above that key: see mixed.
+// and before the caller gets the answer. An INSERT that fails raises nothing, whatever its
+// key is, except if later rows of it are numbered above that key: see mixed.
 //
 // Between the INSERT and the raise another process may draw a number that equals the
-// explicit key, or may hold that number in a block already: it gets a duplicate-key
-// error then. A process that compares the counter with the table in that time finds the
-// counter too low, and so does a process that starts after this one was killed then:
-// such a source has on_behind: advance, unless its policy says otherwise.
+// explicit key, or may hold that number in a block already: it gets a duplicate-key error
+// then. A process that compares the counter with the table in that time finds the counter
+// too low, and so does a process that starts after this one was killed before the raise: a
+// source that follows explicit keys has on_behind: advance, unless its policy says
+// otherwise.
 //
-// A counter whose numbers belong to the transactions of its INSERTs is raised before
-// the INSERT, in the same transaction. Every draw locks first the row of the counter
-// and then the row of the table; an INSERT that locked them in the other order could
-// deadlock with a draw. If the INSERT fails, the raise is rolled back too, to a
-// savepoint or with a transaction that keyfill has begun.
+// A counter whose numbers belong to the transactions of its INSERTs is raised before the
+// INSERT, in the same transaction. Every draw locks first the row of the counter and then
+// the row of the table; an INSERT that locked them in the other order could deadlock with
+// a draw. If the INSERT fails, the raise is rolled back too, to a savepoint or with a
+// transaction that keyfill has begun.
 
 // Following holds the explicit keys of an execution, with the counters that are raised
 // above them.
 type Following struct {
 	Conn   *Conn
-	After  []Brought // raised after the statement, and after its transaction if keyfill has begun that
-	Before []Brought // raised before the statement, in its transaction
-	Stored []Brought // raised in the transaction after the INSERT, above the keys that were stored
-	Apart  bool      // no counter is raised before the statement: see IsBefore
+	After  []Brought // counters to raise after the statement, and after its transaction if keyfill has begun the transaction
+	Before []Brought // counters to raise before the statement, in its transaction
+	Stored []Brought // counters to raise in the transaction after the INSERT, above the keys that the INSERT has stored
+	Apart  bool      // counters are raised after the statement, in a separate transaction, and none before: see IsBefore
 }
 
 // Any reports whether a counter is raised after the statement.
@@ -73,8 +74,9 @@ func (f *Following) IsBefore(p *plans.Plan) bool {
 		f.Conn.Tx != session.Unknown && p.Statements == 1
 }
 
-// IsUntold reports whether the policy sets follow_explicit for none of these columns.
-// An INSERT that contains its keys then does not fail if a counter cannot be raised.
+// IsUntold reports whether the policy sets follow_explicit for no column that has explicit
+// keys in the execution. An INSERT that contains all its keys then does not fail if a
+// counter cannot be raised.
 func (f *Following) IsUntold() bool {
 	return !slices.ContainsFunc(slices.Concat(f.Before, f.After), func(b Brought) bool { return b.Told })
 }

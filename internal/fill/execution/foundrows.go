@@ -14,16 +14,17 @@ import (
 type FoundRows struct {
 	Tables *relation.Tables
 	known  atomic.Uint32
-	again  atomic.Int64 // when to ask again, in nanoseconds of the Unix time
+	again  atomic.Int64 // when to ask the server again, in nanoseconds of the Unix time
 }
 
-// The values of FoundRows.known; 0 if it is not known.
+// The values of FoundRows.known; 0 means that the server has not answered yet.
 const (
 	foundCounts uint32 = iota + 1
 	foundNot
 )
 
-// FoundPatience is how long a statement waits for the answer.
+// FoundPatience is how long a statement waits for the server's answer to the question of
+// FoundRows.
 const FoundPatience = 2 * time.Second
 
 // Counts reports whether the server may count rows that an upsert has not changed. The

@@ -19,13 +19,13 @@ const maxParked = 64
 type parked struct {
 	conn       *Conn
 	executions []*Execution
-	undos      uint64 // the value of Undos of the connection when the executions were last checked
+	undos      uint64 // the value of Undos (a count of rollbacks) of the connection when the executions were last checked
 }
 
 // Park adds an execution, unless it has no keys to keep.
 func (p *parked) Park(x *Execution) {
 	if x.Form.Joined || x.Form.Kept {
-		return // keyfill rolls back its transaction, or it has no keys
+		return // there are no keys to keep: a rollback returns keys that are drawn in a transaction, and a kept text contains its own
 	}
 	p.dropUndone()
 	if len(p.executions) == maxParked {

@@ -78,9 +78,9 @@ type planner struct {
 	naming table.Naming // what the names of tables mean with the connection's schema or search path
 }
 
-// settled returns the plan under the settings of the connection's session. If they
-// cannot be queried, it returns a refusal, or p if they do not matter: in the mode off,
-// and with stand-ins for the database. An error is the driver's own.
+// settled returns the plan under the settings of the connection's session. If they cannot
+// be queried, it returns a refusal, or p if they do not matter: with the policy's mode
+// off, and in a test without a database. An error is the driver's own.
 func (on *planner) settled(ctx context.Context, p *plans.Plan) (*plans.Plan, error) {
 	if !p.Ambiguous() || on.conn.DB.Detached {
 		return p, nil
@@ -95,12 +95,12 @@ func (on *planner) settled(ctx context.Context, p *plans.Plan) (*plans.Plan, err
 	case !on.conn.Settings.Asked && p.ReadsAny()&effects.ReadsCount != 0:
 		return p.Unsettled(), nil // querying the settings would change what the statement reads
 	case on.conn.Front.maySet():
-		return p.Unsettled(), nil // the settings at that time are not known yet
+		return p.Unsettled(), nil // an earlier text of the batch may change the settings before this text runs
 	}
 	set, known, err := on.conn.SettingsNow(ctx, p.Dialect.Setting)
 	switch {
 	case err != nil && mode == policy.ModeDryRun:
-		return p, nil // the engine itself will report the fault
+		return p, nil // a dry run sends the query, and the engine itself will report the fault
 	case err != nil:
 		return nil, err
 	case !known:
@@ -109,11 +109,10 @@ func (on *planner) settled(ctx context.Context, p *plans.Plan) (*plans.Plan, err
 	return p.Under(set), nil
 }
 
-// listed returns the plan with the table's columns, for a query that was refused
-// because its only INSERT has no column list. It returns p if the columns must not be
-// queried or the table is not found: in the mode off, and for a text that reads the
-// number of rows which the statement before it has changed. An error is the driver's
-// own.
+// listed returns the plan with the table's columns, for a query that was refused because
+// its only INSERT has no column list. It returns p if the columns must not be queried or
+// the table is not found: with the policy's mode off, and for a text that reads the number
+// of rows which the statement before it has changed. An error is the driver's own.
 func (on *planner) listed(ctx context.Context, p *plans.Plan) (*plans.Plan, error) {
 	in := Unlisted(p)
 	if in == nil || on.conn.DB.Detached || p.Reads()&effects.ReadsCount != 0 || on.conn.Front.mayAlter() {
@@ -133,7 +132,7 @@ func (on *planner) listed(ctx context.Context, p *plans.Plan) (*plans.Plan, erro
 		columns, err = catalog.Implied(ctx, on.engine.Dialect, catalog.Conn(on.conn.Own()),
 			catalog.Name{Schema: t.Rule.Schema, Table: t.Rule.Name, Text: in.Name.Unlisted})
 		if err != nil && mode == policy.ModeDryRun {
-			return p, nil // the engine itself will report the fault
+			return p, nil // a dry run sends the query, and the engine itself will report the fault
 		}
 		if err != nil || columns == nil {
 			return p, err
@@ -226,8 +225,8 @@ func (on *planner) besideTemporary(ctx context.Context, p *plans.Plan) (*plans.P
 	}
 	beside := compile.QueryWithTemporary(p.Dialect, on.naming.Lookup, on.query, standing)
 	if text := on.conn.Front.inFrontOf(on.query); text != on.query {
-		// These texts have not run yet, so they are compiled together with the query, as one
-		// text.
+		// The earlier texts of the batch have not run yet, so they are compiled together
+		// with the query, as one text.
 		behind := compile.QueryWithTemporary(p.Dialect, on.naming.Lookup, text, standing)
 		switch {
 		case behind.Action == plans.Pass:

@@ -37,7 +37,7 @@ func (on *planner) besideRules(ctx context.Context, p *plans.Plan) (*plans.Plan,
 		reason, detail, err := on.setRefused(ctx, t, in.Query)
 		switch {
 		case err != nil && mode == policy.ModeDryRun:
-			return p, nil // the engine itself will report the fault
+			return p, nil // a dry run sends the query, and the engine itself will report the fault
 		case err != nil:
 			return nil, err
 		case reason != "":

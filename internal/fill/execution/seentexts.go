@@ -30,7 +30,7 @@ type Plain struct {
 	Bound   [2]BoundText
 	Joined  bool // the key is drawn in the transaction: the fast path prepares the text, and the transactional executor sends it
 	Session bool // the text may be sent with LAST_INSERT_ID(key)
-	Sets    bool // a value may return a set of rows: see storedMore
+	Sets    bool // a value may return a set of rows: see storedMore of outcome.Answer
 	IsOne   bool // the text has one row, which is stored if the statement succeeds
 
 	Tally atomic.Pointer[report.TableTally] // the counts of the table; nil before the first execution
@@ -104,7 +104,8 @@ func NewSeenTexts(tables *relation.Tables) *SeenTexts {
 func (s *SeenTexts) See(query string, last *SeenText) (concern words.Concern, passed bool, known *SeenText) {
 	e := s.tables.Engine.Load()
 	if e == nil {
-		// The last candidate (MariaDB) executes comments that the first one (MySQL) ignores.
+		// The engine is not known yet: ask the last candidate (MariaDB), which executes
+		// comments that the first one (MySQL) ignores.
 		return concernOf(s.tables.Candidates[len(s.tables.Candidates)-1].Dialect, query), false, nil
 	}
 	if last != nil && last.Engine == e && last.Query == query {

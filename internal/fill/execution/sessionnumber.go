@@ -72,7 +72,7 @@ func (s *SessionNumbers) Check(ctx context.Context, query string) error {
 	return nil
 }
 
-// judgeReads returns an error for the first of these reads that asks for a number which
+// judgeReads returns an error for the first of reads that asks for the number n, which
 // keyfill has made.
 func (db *Database) judgeReads(ctx context.Context, n *sessionNumber, reads []effects.SessionRead) error {
 	i := slices.IndexFunc(reads, n.isAsked)

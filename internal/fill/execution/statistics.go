@@ -11,12 +11,12 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// A text may contain several INSERTs, and other statements, and either all of its
-// INSERTs get their keys or none. The driver's answer is about the last statement, or
-// about the first, and counts the rows of any of them.
+// A text may contain several INSERTs, and other statements, and either all of its INSERTs
+// get their keys or none. The driver's answer to such a text may be about its last
+// statement or its first, and its number of rows about any of its statements.
 
-// Cautious returns the mode for a text: the most cautious of its tables' modes, since
-// the text is sent either unchanged or filled as a whole.
+// Cautious returns the mode for a text (fill, dry_run or off): the most cautious of its
+// tables' modes, since the text is sent either unchanged or filled as a whole.
 func Cautious(tables *relation.Tables, p *plans.Plan) policy.Mode {
 	mode := policy.ModeFill
 	for i := range p.Inserts {
@@ -34,8 +34,8 @@ type Statistics struct {
 }
 
 // Note counts a statement that was sent unchanged, and logs it if it should have been
-// filled, unless the mode is off. err is the driver's answer. A statement that failed
-// with driver.ErrBadConn is sent again, and counted then.
+// filled, unless the policy's mode is off. err is the driver's answer. A statement that
+// failed with driver.ErrBadConn is sent again, and counted then.
 func (s *Statistics) Note(ctx context.Context, query string, e Event, err error) {
 	if !e.Counts || IsUntaken(err) {
 		return
@@ -76,8 +76,9 @@ func (s *Statistics) logRefused(ctx context.Context, query string, r *plans.Refu
 }
 
 // Refusal counts an INSERT that cannot be filled, and returns the error for it. If the
-// policy or the mode lets it be sent unchanged, the error is nil and the event is what
-// to count when it is sent. An error that is not a refusal is returned as it is.
+// policy, or its mode (dry_run or off), lets the INSERT be sent unchanged, the error is
+// nil and the event is what to count when it is sent. An error that is not a refusal is
+// returned as it is.
 func (s *Statistics) Refusal(ctx context.Context, query string, err error) (Event, error) {
 	var r *plans.Refusal
 	if !errors.As(err, &r) {

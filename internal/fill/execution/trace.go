@@ -38,7 +38,7 @@ type Watch struct {
 type Tracer struct {
 	parent *Tracer
 	tell   func(Traced)
-	ofRows bool // it is called only for INSERTs that return rows, before the rows are read
+	ofRows bool // tell is called only for INSERTs that return rows, before the rows are read
 }
 
 type watchKey struct{}

@@ -16,19 +16,20 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// countedWithin counts the rows of an INSERT … SELECT in the transaction to which its
-// keys belong, just before the keys are drawn. Its counter has no gaps: as many rows
-// must be stored as keys were drawn, or both are rolled back and done again.
+// countedWithin counts the rows of an INSERT … SELECT in the transaction to which its keys
+// belong, just before the keys are drawn. Its counter has no gaps: as many rows must be
+// stored as keys were drawn, or the rows and the draw are rolled back, and the INSERT is
+// sent again.
 type countedWithin struct {
 	x      *execution.Execution
 	counts int   // how often the rows were counted
-	stored int64 // how many rows were stored and rolled back last; -1 if none were
+	stored int64 // how many rows the last INSERT that was rolled back had stored; -1 if none was rolled back
 
 	read []resultSet // the rows that an Exec returned, if they are read to count them
 
 	sendsAgain bool // the stored rows are being rolled back, to be sent again
 
-	reason error // errMiscounted or errRule, once that was found out
+	reason error // errMiscounted or errRule, once it is known which is true
 }
 
 func (c *countedWithin) isSentAgain() bool { return c != nil && c.sendsAgain }
@@ -119,7 +120,7 @@ func (c *countedWithin) ask(ctx context.Context) ([]any, error) {
 	}
 	row, err := conn.QueryRow(ctx, query, args)
 	if c.x.Plan.Dialect.ErrorsAbort && sqlcode.Answered(err) {
-		return nil, err // the error has aborted the transaction, as it would have during the INSERT
+		return nil, err // the transaction stays aborted, as it would be after the INSERT itself
 	}
 	for _, text := range []string{t.Undo, t.Release} {
 		if undone := conn.ExecSavepoint(context.WithoutCancel(ctx), text, rowsSavepoint); err == nil {
@@ -202,8 +203,8 @@ func (c *countedWithin) again(err error) bool {
 	return errors.Is(err, errMiscounted) || (&InsertSelect{X: c.x}).outgrown(err)
 }
 
-// blame finds out why the number of rows was another one, when the statement is sent
-// for the last time: after that, the transaction may have ended.
+// blame finds out why another number of rows was stored than was counted. It does so in
+// the last attempt, after which the transaction may have ended.
 func (c *countedWithin) blame(ctx context.Context) {
 	if c.counts == maxCounts-1 {
 		c.reason = miscounted(ctx, c.x, 0, errMiscounted)

@@ -127,7 +127,7 @@ func operandTypes(ctx context.Context, x *execution.Execution) ([]string, error)
 	}
 	types, err := dbconn.ColumnTypes(ctx, x.Conn.Own(), query, nil)
 	if err != nil && sqlcode.Answered(err) {
-		return nil, nil // the FROM clause does not have a name that is used
+		return nil, nil // the query uses a name that its FROM clause does not have
 	}
 	return types, err
 }
@@ -249,7 +249,7 @@ func (s *InsertSelect) countInsert(ctx context.Context, i int) (n int64, err err
 		}
 		return 0, err
 	case s.lost(err):
-		return 0, err // the error has aborted the transaction, as it would have during the INSERT
+		return 0, err // the transaction stays aborted, as it would be after the INSERT itself
 	case s.saved && in.Query.Unsure:
 		if undone := s.toSavepoint(ctx); err == nil {
 			err = undone
@@ -314,14 +314,14 @@ func (s *InsertSelect) setSavepoint(ctx context.Context) error {
 	}
 	err := c.ExecSavepoint(ctx, d.Transactions.Set, rowsSavepoint)
 	if err != nil && c.Tx == session.Unknown && sqlcode.Answered(err) {
-		return nil // PostgreSQL refuses a savepoint outside of a transaction
+		return nil // PostgreSQL refuses a savepoint outside of a transaction, so none is open
 	}
 	s.saved = err == nil
 	return err
 }
 
-// uncounted releases the savepoint after a failed count, or after a count that alone
-// has needed it. Releasing it after the INSERT would change ROW_COUNT().
+// uncounted releases the savepoint after a count that has failed, or that alone has needed
+// the savepoint. Releasing it after the INSERT would change ROW_COUNT().
 func (s *InsertSelect) uncounted(ctx context.Context, err error) error {
 	if err == nil && s.X.Plan.Dialect.ErrorsAbort {
 		return nil

@@ -14,8 +14,8 @@ import (
 
 // Dependence names the facts of the database on which the treatment of a statement
 // depends, if its plan was made from the text and the policy alone: see
-// [explain.Explanation]. The version of the server is such a fact only if it is not
-// known: two zeros.
+// [explain.Explanation]. The server's version is named only if it is not known (two
+// zeros).
 func Dependence(p *plans.Plan, server [2]int) string {
 	var on []string
 	switch {
@@ -67,7 +67,8 @@ func version(d *dialect.Dialect, can string, major, minor int) string {
 	return fmt.Sprintf("the version of the server (%s from %s %d.%d on)", can, d.Title, major, minor)
 }
 
-// numbersOf describes the other facts on which the numbering of a query's rows depends.
+// numbersOf describes the facts, except the server's version, on which the numbering of a
+// query's rows depends.
 func numbersOf(p *plans.Plan) (on []string) {
 	n := &p.Dialect.Numbering
 	if !n.Carries || !p.Counts() && !p.Tails() {

@@ -35,7 +35,7 @@ type engineNumbered struct {
 	own    driver.Tx // the transaction, if keyfill has begun it; else nil
 	saved  bool      // keyfill's savepoint (rowsSavepoint) is set
 	counts int       // how often the rows were counted
-	stored int64     // how many rows were stored and rolled back last
+	stored int64     // how many rows the last INSERT that was rolled back had stored
 }
 
 // errOtherNumber is returned when the engine gave the rows other numbers than keyfill
@@ -65,7 +65,7 @@ func NumberedByEngine(ctx context.Context, x *execution.Execution) (bool, error)
 		return false, err
 	}
 	if _, err = c.IsInTransaction(ctx); err == session.ErrChains {
-		return false, nil // a commit would begin another transaction
+		return false, nil // keyfill cannot begin a transaction of its own, whose commit would begin another one
 	}
 	return err == nil && c.Tx != session.Unknown, err
 }
@@ -235,7 +235,7 @@ func sendNumbered[T any](ctx context.Context, n *engineNumbered, send func() (an
 	for {
 		answer, stored, first, err := send()
 		switch {
-		case n.isTaken(err) && n.counts < maxCounts: // the duplicate may also be about a value of the application's
+		case n.isTaken(err) && n.counts < maxCounts: // the duplicate is the number of a row that was not counted, or a value of the application's
 			stored = n.x.Drawn.Rows[0] + 1
 		case err != nil:
 			return none, n.undo(ctx, err)
@@ -307,9 +307,9 @@ func (n *engineNumbered) undoStored(ctx context.Context) error {
 	return err
 }
 
-// undo rolls back the transaction, or to the savepoint, that was begun, and returns
-// err. If that fails, it returns both errors: rows may then be stored whose keys were
-// not reserved.
+// undo rolls back the transaction that was begun, or rolls back to the savepoint that was
+// set, and returns err. If the rollback fails, it returns both errors: rows may then be
+// stored whose keys were not reserved.
 func (n *engineNumbered) undo(ctx context.Context, err error) error {
 	if n.own == nil && !n.saved {
 		return err

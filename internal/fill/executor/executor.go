@@ -73,7 +73,7 @@ func choose(ctx context.Context, x *execution.Execution) error {
 			if err := n.fill(ctx); !sqlcode.Is(err, noSavepoints) {
 				return err
 			}
-			x.Form.FromFirst = false // ROW_NUMBER needs no savepoint
+			x.Form.FromFirst = false // the rows are numbered with ROW_NUMBER instead, which needs no savepoint
 		}
 		counted = &InsertSelect{X: x}
 		if err := counted.countRows(ctx); err != nil {
@@ -107,8 +107,8 @@ func choose(ctx context.Context, x *execution.Execution) error {
 	return counted.giveUp(ctx, (&Transactional{X: x, Needs: needs, counted: counted}).choose(ctx))
 }
 
-// unfitStandIn returns the refusal of an execution whose keys belong to a transaction,
-// in a test without a database; nil for others.
+// unfitStandIn returns the refusal of an execution whose keys belong to a transaction, in
+// a test without a database. It returns nil for any other execution.
 func unfitStandIn(x *execution.Execution) *plans.Refusal {
 	t := &Transactional{X: x, Needs: joiningByPolicy(x.Plan, x.Holes)}
 	if !t.Needs.Any {
@@ -128,7 +128,7 @@ func chooseUntold(ctx context.Context, x *execution.Execution) error {
 		return nil
 	case inside && c.DB.IsUndone(err):
 		if tx := &x.Plan.Dialect.Transactions; x.Plan.Dialect.ErrorsAbort {
-			_ = c.ExecSavepoint(ctx, tx.Undo, noSavepoint) // after such an error the transaction must not commit
+			_ = c.ExecSavepoint(ctx, tx.Undo, noSavepoint) // fails on purpose, so that the transaction is aborted and cannot commit
 		}
 		return err
 	case ctx.Err() != nil, err == driver.ErrSkip, execution.IsBadConn(err):

@@ -31,7 +31,8 @@ func newBrought(ctx context.Context, conn *execution.Conn, t *table.Table, j int
 		return execution.Brought{}, t.KeyError(j, err)
 	case err != nil, counter.Follower() == nil:
 		// Without follow_explicit an INSERT that contains its key must not depend on the
-		// store. If a later key is a duplicate, on_behind decides.
+		// store. If a later key is a duplicate, the policy's on_behind decides what
+		// happens.
 		return execution.Brought{}, nil
 	}
 	return execution.Brought{Table: t, Key: j, Numbers: counter.Follower(), Explicit: explicit, Told: said}, nil

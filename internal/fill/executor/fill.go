@@ -46,7 +46,7 @@ func FillJoined(ctx context.Context, x *execution.Execution) error {
 func draw(ctx context.Context, x *execution.Execution) ([][]driver.Value, error) {
 	var drawn [][]driver.Value
 	if x.Plan.Counts() {
-		drawn = x.Drawn.Keys // the keys that the count needed
+		drawn = x.Drawn.Keys // the keys of earlier INSERTs, which the query for the number of rows needed already
 	}
 	var room *keys.Room
 	if x.Drawn.Keys == nil {
@@ -77,11 +77,10 @@ func Place(x *execution.Execution) {
 	}
 }
 
-// Resume takes up a parked execution (one kept after the driver answered
-// driver.ErrSkip) for the same call, or for another one with equal arguments. It
-// decides again where keys are missing, since the caller's []byte may have changed
-// meanwhile, and sends the arguments of this call. It returns false if the decision is
-// another one.
+// Resume takes up a parked execution (one kept after the driver answered driver.ErrSkip)
+// for the same call, or for another one with equal arguments. It decides again where keys
+// are missing, since the caller's []byte may have changed meanwhile, and sends the
+// arguments of this call. It returns false if other keys are missing than before.
 func Resume(ctx context.Context, x *execution.Execution, args []driver.NamedValue) bool {
 	h, err := bind.FindHoles(x.Plan, args)
 	if err != nil || !x.Holes.Equal(h) || x.Drawn.Values != execution.ValuesFor(ctx, x.Plan) {

@@ -25,7 +25,8 @@ const maxCounts = 3
 // three times in a row.
 var errRowsGrew = anchor.New("rows", "its query had more rows than counted, three times: send it in a transaction that keeps others from adding rows, or again")
 
-// rowsSavepoint is the name of keyfill's savepoint, which no application uses.
+// rowsSavepoint is the name of the savepoint that keyfill sets before it counts the rows
+// of a query. No application uses the name.
 const rowsSavepoint = "keyfill_rows"
 
 // InsertSelect executes statements with an INSERT whose rows come from a query. The rows
@@ -119,7 +120,7 @@ func sendCounted[T any](ctx context.Context, s *InsertSelect, whole bool, send f
 		case err == nil:
 			return answer, s.release(ctx)
 		case err == driver.ErrSkip:
-			return answer, err // database/sql sends it again, prepared
+			return answer, err // database/sql prepares the statement, and sends it again
 		case !grown && s.lost(err):
 			return answer, err
 		case !grown, aborts && inside && !whole:

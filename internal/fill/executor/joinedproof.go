@@ -9,8 +9,9 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// unlessEnded replaces the error of a failed proof by the error for a transaction that
-// has ended, and returns any other error as it is.
+// unlessEnded replaces the error of a failed proof (a part of the statement that fails
+// unless a transaction is open) by the error for a transaction that has ended. It returns
+// any other error as it is.
 func (t *Transactional) unlessEnded(err error) error {
 	switch {
 	case errors.Is(err, store.ErrEnded):
@@ -23,7 +24,8 @@ func (t *Transactional) unlessEnded(err error) error {
 	return outcome.ErrEnded
 }
 
-// proofFailed reports whether err means that the proof in the INSERT has failed.
+// proofFailed reports whether err means that the INSERT's proof of an open transaction has
+// failed.
 func (t *Transactional) proofFailed(err error) bool {
 	tx := &t.X.Plan.Dialect.Transactions
 	return t.X.Plan.ProvesOpen() && sqlcode.Is(err, tx.KeyNumber) && strings.Contains(err.Error(), tx.KeyText)

@@ -17,7 +17,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// keysSavepoint is the name of keyfill's savepoint, which no application uses.
+// keysSavepoint is the name of the savepoint that keyfill sets before it draws keys in a
+// transaction. No application uses the name.
 const keysSavepoint = "keyfill_keys"
 
 // Transactional executes statements whose keys are drawn in their transaction: the
@@ -32,12 +33,12 @@ type Transactional struct {
 	own       driver.Tx     // the transaction, if keyfill has begun it; else nil
 	marked    bool          // the drawn keys may have to be rolled back
 	pointSet  bool          // keyfill's savepoint (keysSavepoint) is set
-	draws     uint64        // the value of Session.JoinedDraws when the savepoint was set
-	yields    bool          // if a counter cannot be raised, the statement is sent without that
+	draws     uint64        // the value of Session.JoinedDraws (a count of draws) when the savepoint was set
+	yields    bool          // if a counter cannot be raised, the statement is sent without the raise
 	drawing   bool          // nothing was sent yet: an error may come from another connection
 	committed bool          // keyfill's transaction was committed, with an error or without
-	forgotten bool          // it was repeated because the server had discarded the prepared statements
-	remade    bool          // it was repeated because keyfill's tables were missing
+	forgotten bool          // keyfill's transaction was repeated because the server had discarded the prepared statements
+	remade    bool          // keyfill's transaction was repeated because keyfill's tables were missing
 	tries     session.Again // counts the repetitions of keyfill's transaction
 }
 
@@ -184,8 +185,8 @@ func (t *Transactional) beginOwn(ctx context.Context) error {
 	c.EnsureStates(ctx)
 	var opts driver.TxOptions
 	if t.Needs.Latest && t.X.Plan.Dialect.Transactions.Snapshots {
-		// Under REPEATABLE READ the first statement, which waits for the lock, would fix the
-		// snapshot for the later ones.
+		// Under REPEATABLE READ the first statement, which waits for the lock, would fix
+		// the snapshot for the later statements.
 		opts.Isolation = driver.IsolationLevel(sql.LevelReadCommitted)
 	}
 	own, err := session.BeginOwn(ctx, &c.Conn.Conn, opts)
@@ -242,7 +243,8 @@ func (t *Transactional) end(ctx context.Context, own driver.Tx, err error) error
 	if err == nil {
 		return nil
 	}
-	// A transaction whose commit has failed stays open: SQLITE_BUSY.
+	// SQLite leaves a transaction open whose commit has failed with SQLITE_BUSY, so roll it
+	// back.
 	c.EndFailed(ctx, err)
 	if execution.IsBadConn(err) {
 		// The commit was sent, so database/sql must not send everything again.
@@ -256,8 +258,8 @@ func (t *Transactional) end(ctx context.Context, own driver.Tx, err error) error
 // keyfill has begun.
 var errCommit = anchor.New("commit-unknown", "the connection broke at the commit, so that it is not known whether the row is stored")
 
-// unmark releases keyfill's savepoint, or rolls back to it if the statement has failed,
-// which returns the drawn keys.
+// unmark releases keyfill's savepoint, or rolls back to it if the statement has failed.
+// The rollback returns the drawn keys.
 func (t *Transactional) unmark(ctx context.Context, err error) {
 	d := t.X.Plan.Dialect
 	tx := &d.Transactions
@@ -268,12 +270,12 @@ func (t *Transactional) unmark(ctx context.Context, err error) {
 		t.unset(ctx)
 		return
 	case t.within.isSentAgain(), t.yields && t.drawing:
-		// This error is rolled back to the savepoint on each engine. After any other error
-		// the transaction stays as it would be without keyfill.
+		// On every engine, such an error leads to a rollback to the savepoint. After any
+		// other error the transaction stays as it would be without keyfill.
 	case d.ErrorsAbort && sqlcode.Answered(err) && !t.drawing:
-		return // the transaction cannot commit
+		return // the transaction cannot commit, so the drawn keys are rolled back with it
 	case d.ErrorsAbort && t.X.Conn.JoinedDraws == t.draws:
-		return // no key was drawn
+		return // no key was drawn, so there is nothing to roll back
 	case d.ErrorsAbort && err != driver.ErrSkip:
 		// The statement was not sent, so nothing has failed yet. Rolling back to a savepoint
 		// that does not exist puts the transaction into the failed state, so that the numbers
@@ -282,7 +284,8 @@ func (t *Transactional) unmark(ctx context.Context, err error) {
 		return
 	}
 	if undone := t.X.Conn.ExecSavepoint(ctx, tx.Undo, keysSavepoint); undone != nil {
-		// MySQL ends the transaction at a deadlock, SQLite at OR ROLLBACK.
+		// The savepoint may be gone with the transaction, which MySQL ends at a deadlock,
+		// and SQLite at OR ROLLBACK.
 		t.X.Conn.MarkMaybeEnded()
 		return
 	}

@@ -65,7 +65,7 @@ func Unsuited(tables *relation.Tables, p *plans.Plan, query string) rewrite.Reas
 	case Miscounts(tables, p):
 		return rewrite.ErrReadsCount
 	case !p.Counts() && readsAhead(p) && slices.ContainsFunc(p.Inserts, func(in plans.Insert) bool { return in.Query != nil }):
-		return rewrite.ErrReadsKey // the number of rows is not queried
+		return rewrite.ErrReadsKey // the rows of a query are not counted here, and a second one could read a wrong key: see readsAhead
 	}
 	return UnsuitedByText(tables.AnyEngine(), p, query)
 }
@@ -89,7 +89,7 @@ func UnsuitedByText(e *table.Engine, p *plans.Plan, query string) rewrite.Reason
 		case p.Statements > 1 && (p.Undoes() || e.TransactionEffect(query) != effects.TxUnchanged):
 			return rewrite.ErrTogether
 		case k.Rule.Source.Kind == policy.KindMaxPlusOne && alsoInto(p, d):
-			return rewrite.ErrTogether // both INSERTs would get the same keys
+			return rewrite.ErrTogether // the two INSERTs would get the same keys
 		case k.GapFree() && in.Upsert.Conflict != plans.ConflictError && in.Upsert.Conflict != plans.ConflictReplace:
 			return rewrite.ErrGap
 		}
@@ -97,8 +97,8 @@ func UnsuitedByText(e *table.Engine, p *plans.Plan, query string) rewrite.Reason
 	return ""
 }
 
-// alsoInto reports whether another INSERT of the text draws keys for a table that may
-// be the same.
+// alsoInto reports whether another INSERT of the text draws keys for a table that may be
+// the table of draw d.
 func alsoInto(p *plans.Plan, d plans.Draw) bool {
 	return slices.ContainsFunc(p.Draws, func(o plans.Draw) bool {
 		return o.Insert != d.Insert && table.Of(&p.Inserts[o.Insert]).Rule.Name == table.Of(&p.Inserts[d.Insert]).Rule.Name

@@ -42,7 +42,7 @@ func CountsKeys(ctx context.Context, c *execution.Conn, p *plans.Plan) error {
 	}
 	reason := Unnumbered(p.Dialect, row[:len(n.Server)])
 	if reason == rewrite.ErrOldServer && !p.Merges() {
-		reason = "" // UUID_SHORT() is older than that version
+		reason = "" // such keys use UUID_SHORT(), which older servers have too
 	}
 	if p.Merges() && reason == "" {
 		if views, ok := session.IntegerOf(row[len(n.Server)]); !ok || views > 0 {

@@ -16,9 +16,9 @@ type GoneTable struct{ error }
 func (g GoneTable) Unwrap() error { return g.error }
 
 // doubtUndrawn discards what a table's name is known to mean if its keys could not be
-// drawn because the table is gone. The name may mean another table now. A proof in the
-// statement cannot show that before there are keys, and a text whose table was not
-// found in the session's schemas has no proof.
+// drawn because the table is gone. The name may mean another table now. The statement's
+// own proof of what the name means does not show that, since a statement without keys is
+// not sent, and a text whose table was not found in the session's schemas has no proof.
 func doubtUndrawn(x *execution.Execution, err error) error {
 	d := x.Plan.Dialect
 	if !errors.Is(err, store.ErrColumn) || !relation.ShowsMissing(d, err) {

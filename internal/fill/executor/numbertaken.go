@@ -35,7 +35,7 @@ import (
 type skipping struct {
 	autonomous
 	draw      int  // the index of the plan's draw of the numbers
-	uncounted bool // the answer does not contain the number of stored rows: see answer.affected
+	uncounted bool // the answer does not contain the number of stored rows: see affected of outcome.Answer
 }
 
 // errNumberTaken is returned for an INSERT that has skipped rows because of their
@@ -90,7 +90,7 @@ func (s skipping) Exec(ctx context.Context, via execution.Sender) (driver.Result
 
 func (s skipping) Query(ctx context.Context, via execution.Sender) (driver.Rows, error) {
 	if !s.x.Plan.Inserts[0].Returning {
-		return s.autonomous.Query(ctx, via) // the number of stored rows is not known
+		return s.autonomous.Query(ctx, via) // without RETURNING, a Query does not show how many rows were stored
 	}
 	if err := s.avoidTaken(ctx); err != nil {
 		return nil, err

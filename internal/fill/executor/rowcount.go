@@ -16,7 +16,7 @@ import (
 // SQLite's last_insert_rowid() is not changed, since keyfill's tables are WITHOUT
 // ROWID.
 func Miscounts(tables *relation.Tables, p *plans.Plan) bool {
-	if p.Counts() || p.Tails() && p.Dialect.Numbering.Carries { // the server is asked about its log
+	if p.Counts() || p.Tails() && p.Dialect.Numbering.Carries { // the server is asked about its log, which changes that number
 		return p.Reads()&effects.ReadsCount != 0
 	}
 	if !tables.AnyEngine().Dialect.OneWriter || p.Reads()&effects.ReadsCount == 0 {

@@ -58,8 +58,8 @@ func (t *Transactional) forgot(err error) bool {
 	return true
 }
 
-// remakes reports, once, whether a transaction that keyfill has begun has failed
-// because keyfill's tables are missing. They are created for the next one.
+// remakes reports, once, whether a transaction that keyfill has begun has failed because
+// keyfill's tables are missing. The tables are created before the next transaction.
 func (t *Transactional) remakes(err error) bool {
 	if t.remade || !relation.IsGone(err) {
 		return false
@@ -96,8 +96,8 @@ func (t *Transactional) drawProven(ctx context.Context) error {
 }
 
 // sendJoined sends an execution's statement, and sends it again with new keys if the
-// engine has rolled back a transaction that keyfill has begun, in favour of another
-// one. whole is as for sendCounted.
+// engine has rolled back a transaction that keyfill has begun, in favour of another one.
+// whole reports that the answer has no rows left to read.
 func sendJoined[T any](ctx context.Context, t *Transactional, whole bool, send func() (T, error)) (T, error) {
 	panics := true
 	defer giveUp(t.X.Conn, &panics)
@@ -155,7 +155,7 @@ func sendAgain[T any](ctx context.Context, t *Transactional, whole bool, send fu
 		}
 		t.committed = false
 		if err := t.take(ctx); err != nil {
-			t.X.Fate.Undone = true // the execution still has the keys of the earlier attempt
+			t.X.Fate.Undone = true // the execution still has the keys of the earlier attempt, which a rollback has returned
 			return answer, err
 		}
 		Place(t.X)
@@ -174,8 +174,8 @@ func (t *Transactional) commit(ctx context.Context, res driver.Result) error {
 	return t.Leave(ctx, nil)
 }
 
-// reads reports whether an argument is read while it is sent, so that nothing would be
-// left of it the second time: a LOB of Oracle.
+// reads reports whether an argument is read while it is sent, like a LOB of Oracle, so
+// that it cannot be sent a second time.
 func (t *Transactional) reads() bool {
 	return slices.ContainsFunc(t.X.Args, func(arg driver.NamedValue) bool {
 		_, is := arg.Value.(io.Reader)

@@ -18,8 +18,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// reasonAtExecution is the reason to show for an INSERT with a placeholder where the
-// key belongs: its arguments decide whether it is kept.
+// reasonAtExecution is the reason to show for an INSERT with a placeholder where the key
+// belongs: its arguments decide whether the INSERT gets a key.
 const reasonAtExecution = "decided at execution"
 
 // ExplainOn returns how the driver would treat a query under its options, on a version
@@ -151,8 +151,8 @@ func refusal(ex *explain.Explanation, p *plans.Plan, err error) {
 	}
 }
 
-// unfilledMark precedes the reason if the policy lets a statement that cannot be filled
-// be sent unchanged.
+// unfilledMark precedes the reason in an explanation, if the policy lets a statement that
+// cannot be filled be sent unchanged.
 const unfilledMark = "unfilled: "
 
 // reasonBeside is the reason for an INSERT that keyfill could fill if the text had no

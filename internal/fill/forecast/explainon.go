@@ -37,14 +37,14 @@ func ConnectToExplain(ctx context.Context, db *execution.Database) (*Explainer, 
 	c.Wrap(conn, db)
 	_, err = c.AskEngine(ctx)
 	if readOnly := db.Dialect().Transactions.ReadOnly; err == nil && readOnly != "" {
-		// A server that imitates this engine may not know the statement. Nothing is written
-		// anyway.
+		// A server that imitates this engine may not know the statement that makes the
+		// session read-only. That does not matter, since an Explainer writes nothing.
 		if _, failed := dbconn.Exec(ctx, c.Own(), readOnly, nil); !sqlcode.Answered(failed) {
 			err = failed
 		}
 	}
 	if err != nil {
-		_ = c.Conn.Close() // the error before this one is the cause
+		_ = c.Conn.Close() // this error is ignored, since err is the error to return
 		return nil, err
 	}
 	c.AskPlaceEarly(ctx)

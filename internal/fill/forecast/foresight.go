@@ -19,7 +19,7 @@ import (
 // before it has them.
 type foresight struct {
 	session   bool // the first key is sent as LAST_INSERT_ID(key)
-	joined    bool // the keys are drawn in its transaction
+	joined    bool // the keys are drawn in the transaction of the INSERT
 	fromFirst bool // the engine numbers the rows from the first key on
 	missing   bool // a table does not exist, as far as the catalog shows
 }
@@ -66,7 +66,7 @@ func foreseeLoad(c *execution.Conn, p *plans.Plan) error {
 	return nil
 }
 
-// foreseeExecutor finds the executor that choose would give an execution.
+// foreseeExecutor finds the executor that executor.choose would give an execution.
 func foreseeExecutor(ctx context.Context, x *execution.Execution) error {
 	p, c := x.Plan, x.Conn
 	t := &executor.Transactional{X: x, Needs: executor.JoiningOf(c.DB.Tables, p, x.Holes)}
@@ -136,8 +136,8 @@ func foreseeNumbers(ctx context.Context, x *execution.Execution) error {
 	return executor.KeepsViews(ctx, x, row)
 }
 
-// unknownArguments returns arguments without values for the queries about a query,
-// since the caller of an explanation has no values.
+// unknownArguments returns arguments without values for the queries that foresee sends
+// about an INSERT, since the caller of an explanation has no values.
 func unknownArguments(p *plans.Plan) []driver.NamedValue {
 	args := make([]driver.NamedValue, p.Placeholders())
 	for i := range args {

@@ -51,9 +51,9 @@ func (d Duplicate) GiveUpBlocks(ctx context.Context) {
 	}
 }
 
-// suspectParents does the same for a column that is numbered within other columns. It
-// does not check which index the error names: the next draw finds out, by one query,
-// whether the numbers of a parent (such as an order) are in use.
+// suspectParents does what GiveUpBlocks does, for a column that is numbered within other
+// columns. It does not check which index the error names: the next draw finds out, by one
+// query, whether the numbers of a parent (such as an order) are in use.
 func (d Duplicate) suspectParents(ctx context.Context, t *table.Table, draw plans.Draw) {
 	x := d.X
 	rows, err := bind.Scopes(x.Plan, x.Args, x.Holes, draw.Insert, draw.Key)
@@ -83,7 +83,8 @@ func (d Duplicate) IsAbout(name string) bool {
 		from = at + len(name)
 		before, _ := utf8.DecodeLastRuneInString(text[:at])
 		after, _ := utf8.DecodeRuneInString(text[from:])
-		// SQLite lists the columns of an index, the first column first.
+		// SQLite lists the columns of an index instead of its name, and only the first of
+		// them counts.
 		if !isNamePart(before) && !isNamePart(after) && !strings.HasSuffix(text[:at], ", ") {
 			return true
 		}

@@ -86,7 +86,8 @@ func GreatestStored(ctx context.Context, b *execution.Brought, c *execution.Conn
 	return key, err == nil, nil
 }
 
-// followSavepoint is the name of keyfill's savepoint, which no application uses.
+// followSavepoint is the name of the savepoint that keyfill sets before a statement whose
+// error must not abort the transaction: see AskAside. No application uses the name.
 const followSavepoint = "keyfill_follow"
 
 // AskAside calls ask after a savepoint, on an engine where an error would abort the
@@ -115,7 +116,7 @@ func RaiseAfter(ctx context.Context, f *execution.Following) error {
 	for i := range f.After {
 		b := &f.After[i]
 		if !b.Explicit.Open && b.Raised >= b.Explicit.Sure {
-			continue // it was raised already, for the keys of later rows
+			continue // the counter was raised already, for the keys of later rows
 		}
 		err, undone := raiseAbove(ctx, b, f.Conn)
 		switch {

@@ -146,8 +146,8 @@ func (q *Inquiry) ask(ctx context.Context, leads bool, affected int64) error {
 	case x.Plan.Dialect.ErrorsAbort && !outside:
 		return q.afterSavepoint(ctx, inside)
 	case latest.Gaps && leads && len(q.Found) == 1 && (inside || outside):
-		// A row that the statement has stored is locked already, so the locking query does
-		// not wait.
+		// A row that the statement has stored is locked already, so a query that locks the
+		// row too does not wait.
 		lock := latest.Lock
 		if outside {
 			lock = latest.NoWait
@@ -190,7 +190,7 @@ func (q *Inquiry) afterSavepoint(ctx context.Context, inside bool) error {
 		if inside || !sqlcode.Answered(err) {
 			return err
 		}
-		return q.Plain(ctx, false) // PostgreSQL refuses a savepoint outside of a transaction
+		return q.Plain(ctx, false) // PostgreSQL refuses a savepoint outside of a transaction, so none is open that an error could abort
 	}
 	err := q.Plain(ctx, true)
 	if err != nil {
@@ -201,7 +201,8 @@ func (q *Inquiry) afterSavepoint(ctx context.Context, inside bool) error {
 	return errors.Join(err, x.Conn.ExecSavepoint(ctx, t.Release, askSavepoint))
 }
 
-// askSavepoint is the name of keyfill's savepoint, which no application uses.
+// askSavepoint is the name of the savepoint that keyfill sets before queries about stored
+// rows. No application uses the name.
 const askSavepoint = "keyfill_ask"
 
 // maxListed is the greatest number of keys in one query.

@@ -23,7 +23,7 @@ type lastID struct{ Answer }
 type filledID struct {
 	row   int
 	id    int64
-	place int // its index among all keys that the plan has filled
+	place int // the index of the key among all keys that were filled in for the plan
 }
 
 // result returns the driver's result, or a result whose LastInsertId is the key of the
@@ -60,10 +60,10 @@ func (l lastID) result() driver.Result {
 	return OwnResult{l.res, firstRow(l.in, ids[0].id, affected)}
 }
 
-// engineNumberedFirst reports whether MySQL or MariaDB has numbered a row before the
-// rows with keyfill's keys, because the explicit key of that row was NULL. The driver's
-// own LastInsertId is then that number. If the engine has numbered no row, it is the
-// key of the last row.
+// engineNumberedFirst reports whether MySQL or MariaDB has numbered a row before the rows
+// with keyfill's keys, because the explicit key of that row was NULL. The driver's own
+// LastInsertId is then that number. If the engine has numbered no row, the driver's
+// LastInsertId is the key of the last row.
 func (l lastID) engineNumberedFirst(ids []filledID) bool {
 	in := l.in
 	if !l.x.Plan.Dialect.FirstID || ids[0].row == 0 ||
@@ -212,9 +212,9 @@ func (l lastID) spares(id filledID) bool {
 	return keys.SpareKeys(l.x.Plan, l.x.Plan.Draws[draw], l.x.Holes.Counts[draw]) > 0
 }
 
-// numberedResult returns the result of an INSERT … SELECT: its LastInsertId is the
-// first key (on SQLite, the last one) if every counted row was stored, or what the
-// table has shown.
+// numberedResult returns the result of an INSERT … SELECT: its LastInsertId is the first
+// key (on SQLite, the last one) if every counted row was stored, and otherwise a key that
+// a query of the table has found.
 func (l lastID) numberedResult() driver.Result {
 	d := slices.IndexFunc(l.x.Plan.Draws, func(d plans.Draw) bool { return d.Key == l.table.LastIDKey })
 	if d < 0 {

@@ -20,8 +20,8 @@ import (
 // the one for which its keys were made.
 var ErrOtherTable = anchor.New("name-moved", "the name now means another table than when the key was drawn: run the transaction again, or write schema.table")
 
-// otherTable returns the proof that has failed with err, and its INSERT; both are nil
-// if no proof has failed.
+// otherTable returns the proof (of what a table's name means) that has failed with err,
+// and its INSERT; both are nil if no proof has failed.
 func otherTable(x *execution.Execution, err error) (insert *plans.Insert, proof *plans.Proof) {
 	if err == nil || !x.Plan.ProvesName() {
 		return nil, nil
@@ -36,8 +36,8 @@ func otherTable(x *execution.Execution, err error) (insert *plans.Insert, proof 
 	return nil, nil
 }
 
-// Meant returns an ErrOtherTable if err means that a proof has failed, and otherwise
-// err.
+// Meant returns an ErrOtherTable if err shows that the proof of what a table's name means
+// has failed, and otherwise err.
 func Meant(x *execution.Execution, err error) error {
 	in, _ := otherTable(x, err)
 	if in == nil || errors.Is(err, ErrOtherTable) {

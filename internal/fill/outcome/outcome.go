@@ -59,7 +59,7 @@ func (a Answer) Settle(ctx context.Context) {
 func (a Answer) recheck(ctx context.Context, o execution.Outcome, affected int64) {
 	family := a.x.Plan.Dialect.Family
 	if o != execution.OutcomeStored || a.x.Recording.Recorder == nil || family == dialect.FamilySQLServer || family == dialect.FamilyOracle {
-		return // these two engines are not asked about triggers
+		return // SQL Server and Oracle are not asked about triggers
 	}
 	if f := triggerFacts(ctx, a.x); f.Triggered {
 		a.x.Fate.Rows = a.inTable(ctx, f, affected)
@@ -84,7 +84,7 @@ func (a Answer) proven(affected int64) (o execution.Outcome, open bool) {
 	rows := int64(a.in.Rows)
 	switch {
 	case a.in.Upsert.Conflict == plans.ConflictConditional:
-		return execution.OutcomeUnknown, false // the column may belong to the source of a MERGE
+		return execution.OutcomeUnknown, false // in a MERGE, the key's column may be a column of the source, which proves nothing
 	case a.x.OwnConflicts() && rows > 1:
 		return execution.OutcomeUnknown, true
 	case a.in.Upsert.Conflict == plans.ConflictError && affected < 0 && !a.in.Returning:
@@ -93,7 +93,8 @@ func (a Answer) proven(affected int64) (o execution.Outcome, open bool) {
 		if affected == rows {
 			return execution.OutcomeStored, false
 		}
-		// A trigger has stored the row elsewhere, or SET NOCOUNT is ON.
+		// The engine has counted fewer rows: a trigger has stored a row elsewhere, or SET
+		// NOCOUNT is ON.
 		return execution.OutcomeUnknown, a.x.OwnConflicts()
 	case a.in.Upsert.Conflict == plans.ConflictReplace && rows == 1 && affected > 0:
 		return execution.OutcomeStored, false
@@ -123,7 +124,7 @@ func (a Answer) byCount(affected int64) execution.Outcome {
 		}
 	case plans.ConflictSkip:
 		if affected == 0 && a.x.Plan.Dialect.Family == dialect.FamilySQLServer {
-			return execution.OutcomeUnknown // SET NOCOUNT may be ON
+			return execution.OutcomeUnknown // with SET NOCOUNT ON, SQL Server counts no rows
 		}
 		return countedSkip(a.in, affected)
 	case plans.ConflictUpdate:
@@ -180,7 +181,7 @@ func (a Answer) inTable(ctx context.Context, f *table.RowFacts, affected int64) 
 			if p.Draw == draw {
 				fates[i] = believed(a.in, f, found[p.N], stored, int64(len(found)), affected)
 				if !f.Stays && !a.table.KeyColumns[p.Key].Rule.Integer && found[p.N] == execution.OutcomeStored {
-					fates[i] = execution.OutcomeStored // no other row has this key by chance
+					fates[i] = execution.OutcomeStored // the key is not an integer, so no other row has it by chance
 				}
 			}
 		}
@@ -195,7 +196,7 @@ func believed(in *plans.Insert, f *table.RowFacts, found execution.Outcome, stor
 	case stored == asked && affected != 0:
 		return found
 	case !f.Stays:
-		return execution.OutcomeUnknown // another row of the statement may have the key: NEW.id + 1
+		return execution.OutcomeUnknown // a trigger may have given the key to another row of the statement, as by NEW.id + 1
 	case affected < 0 || in.Upsert.Conflict == plans.ConflictReplace || in.Upsert.Replaces:
 		return found
 	case stored > affected:

@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
-// unknownRows is used for tables that the catalog has not shown.
+// unknownRows has no facts. It is used for tables that the catalog does not show.
 var unknownRows = new(table.RowFacts)
 
 // RowFactsOf returns the facts about the rows of the execution's table. It queries the
@@ -19,9 +19,9 @@ func RowFactsOf(ctx context.Context, x *execution.Execution) *table.RowFacts {
 	return readRowFacts(ctx, x, execution.AsidePatience, &x.Conn.GateOf(t).RowsPausedUntil, table.RecheckPause)
 }
 
-// triggerFacts returns the same facts, for an INSERT whose answer proves everything
-// except the effects of a trigger. It waits less long than RowFactsOf, and tries again
-// later: a pool may have no connection left for keyfill.
+// triggerFacts returns the facts that RowFactsOf returns, for an INSERT whose answer
+// proves everything except the effects of a trigger. It waits less long than RowFactsOf,
+// and tries again later: a pool may have no connection left for keyfill.
 func triggerFacts(ctx context.Context, x *execution.Execution) *table.RowFacts {
 	t := table.Of(&x.Plan.Inserts[0])
 	return readRowFacts(ctx, x, execution.FoundPatience, &x.Conn.GateOf(t).TriggersPausedUntil, execution.AskedAgain)
@@ -44,7 +44,7 @@ func readRowFacts(ctx context.Context, x *execution.Execution, patience time.Dur
 	return f
 }
 
-// askRowFacts queries the catalog for the facts.
+// askRowFacts queries the catalog for the facts about the rows of the execution's table.
 func askRowFacts(ctx context.Context, x *execution.Execution, patience time.Duration) (*table.RowFacts, error) {
 	c, t := x.Conn, table.Of(&x.Plan.Inserts[0])
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)

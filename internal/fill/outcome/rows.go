@@ -21,10 +21,10 @@ import (
 type observedRows struct {
 	ForwardedRows
 	x      *execution.Execution
-	keys   []execution.RecordedKey // as they were sent, in row order
+	keys   []execution.RecordedKey // the keys as they were sent, in row order
 	places map[any]int             // the index of each key in keys
 	column int                     // the index of the key's column in the result; -1 if there is none
-	seen   []any                   // the keys that were returned
+	seen   []any                   // the keys in the rows that were read so far
 	rows   int
 	ended  bool
 
@@ -114,7 +114,7 @@ func (o *observedRows) fail(err error) {
 	case ending{o.x, err}.isUndone():
 		o.x.Recording.Recorder.Lose(o.x)
 	default:
-		o.x.Handed.Store(true) // the error may be about its keys
+		o.x.Handed.Store(true) // no repetition may get the keys, since the error may be about one of them
 		if !o.x.Form.Batched { // in a batch, the connection is not free for a query
 			o.suspect(err)
 		}
@@ -150,8 +150,9 @@ func (o *observedRows) key(v driver.Value) {
 func (o *observedRows) came(v driver.Value) any {
 	k := &table.Of(&o.x.Plan.Inserts[0]).KeyColumns[0]
 	if b, ok := v.([]byte); ok && len(b) == 16 && k.Layout == dialect.SequentialAtEnd {
-		// go-mssqldb returns a uniqueidentifier in the order of bytes in which it is stored,
-		// unless the DSN says "guid conversion".
+		// go-mssqldb returns a uniqueidentifier in the order of bytes in which it is
+		// stored, unless the DSN says "guid conversion". So the bytes are the key itself
+		// only if a key with these bytes was sent.
 		text := uuid.UUID(dialect.MixedEndian([16]byte(b)))
 		if _, sent := o.places[uuid.UUID(b)]; !sent {
 			return text
@@ -166,7 +167,8 @@ func (o *observedRows) finish() {
 	in := &o.x.Plan.Inserts[0]
 	switch {
 	case !o.x.Plan.Alone():
-		// The rows may belong to any statement of the text, and others may still follow.
+		// The rows may belong to any INSERT of the text, and rows of another may still
+		// follow, so they do not show which keys were stored.
 		if o.keys != nil && o.x.Plan.Statements == 1 {
 			ending{x: o.x}.noteTogether(o.keys)
 		}
@@ -183,8 +185,8 @@ func (o *observedRows) finish() {
 	default:
 		left := execution.OutcomeNotStored
 		if in.Upsert.Conflict == plans.ConflictError || in.Upsert.Conflict == plans.ConflictConditional {
-			// A trigger has taken the row, perhaps to another table, or the column belongs to
-			// the source of a MERGE.
+			// A trigger has taken the row, perhaps to another table, or the column in the
+			// result belongs to the source of a MERGE.
 			left = execution.OutcomeUnknown
 		}
 		for i := range o.keys {
@@ -256,7 +258,8 @@ func (o *observedRows) countEnded() {
 		case o.undoesRows():
 			v.Cause = report.CauseConflict
 		case in.Upsert.Conflict == plans.ConflictUpdate:
-			// A returned key may belong to a row that existed before.
+			// A returned key may belong to a row that existed before, so the outcome stays
+			// unknown.
 		case len(o.keys) > 0 && !x.Plan.Counts():
 			return settledKeys(in, o.keys)
 		case in.Query != nil:

@@ -33,7 +33,7 @@ func (s *scannedRows) NextRow() error {
 	}
 	var v columnValue
 	if s.columns.ScanColumn(driver.ScanContext{}, s.column, &v) != nil {
-		s.column = -1 // the number of rows decides instead
+		s.column = -1 // the key cannot be read, so the number of rows decides which keys were stored
 		return nil
 	}
 	s.key(v.value)

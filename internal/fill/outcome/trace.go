@@ -26,7 +26,7 @@ func (a Account) tellRows(rows driver.Rows) {
 	told := false
 	defer func() {
 		if !told {
-			_ = rows.Close() // the panic continues, and the rows are lost
+			_ = rows.Close() // a tracer has panicked, so the caller does not get the rows
 		}
 	}()
 	a.eachInsert(func(e *execution.Event, in *plans.Insert) {

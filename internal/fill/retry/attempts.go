@@ -33,8 +33,8 @@ func RunTx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, attempts int, f
 	}
 }
 
-// run makes one attempt. again reports that it has certainly stored nothing and may
-// succeed when it is repeated.
+// run makes one attempt. again reports that the attempt has certainly stored nothing and
+// may succeed when it is repeated.
 func run(ctx context.Context, a *execution.Attempt, db *sql.DB, opts *sql.TxOptions, f func(*sql.Tx) error) (again bool, err error) {
 	tx, err := db.BeginTx(context.WithValue(ctx, execution.AttemptKey{}, a), opts)
 	if err != nil {
@@ -63,12 +63,12 @@ func run(ctx context.Context, a *execution.Attempt, db *sql.DB, opts *sql.TxOpti
 func commit(ctx context.Context, a *execution.Attempt, tx *sql.Tx) (again bool, err error) {
 	err = tx.Commit()
 	switch a.State.Load() {
-	case execution.AttemptCommitted: // perhaps f has committed it
+	case execution.AttemptCommitted: // f itself may have committed the transaction
 		return false, nil
 	case execution.AttemptCommitting:
 	default:
-		// The context has ended, f has rolled back the transaction, or its connection was
-		// lost.
+		// No COMMIT was sent: the context has ended, f has rolled back the transaction, or
+		// its connection was lost.
 		return ctx.Err() == nil && !a.Parts && isLost(err, err), err
 	}
 	if a.IsUndone(err) {
@@ -87,7 +87,7 @@ func commit(ctx context.Context, a *execution.Attempt, tx *sql.Tx) (again bool, 
 // succeed when it is repeated. rolledBack is the error of its Rollback.
 func isOver(a *execution.Attempt, err, rolledBack error) bool {
 	if a.DB.IsUndone(err) {
-		return true // some engines have ended it themselves, and refuse the ROLLBACK
+		return true // some engines have ended the transaction themselves, and refuse the ROLLBACK
 	}
 	ended := rolledBack == nil || errors.Is(rolledBack, sql.ErrTxDone)
 	return ended && a.IsTransient(err) || isLost(err, rolledBack)

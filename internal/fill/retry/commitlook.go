@@ -25,7 +25,7 @@ import (
 // known to be still open, and shorter if the engine does not report whether it is.
 const (
 	lookFor       = 30 * time.Second
-	lookAfterTime = 5 * time.Second // after the end of the caller's context
+	lookAfterTime = 5 * time.Second // how long to look after the caller's context has ended
 	lookShortly   = 2 * time.Second
 )
 
@@ -34,8 +34,8 @@ type commitFate uint8
 
 const (
 	commitUnknown commitFate = iota
-	commitStored             // every row that it was to store is in the table
-	commitUndone             // the engine reports that it has stored nothing, and never will
+	commitStored             // every row that the transaction was to store is in the table
+	commitUndone             // the engine reports that the transaction has stored nothing, and never will
 	commitOpen               // the transaction has not ended yet
 )
 
@@ -70,19 +70,19 @@ func fateOfCommit(ctx context.Context, a *execution.Attempt) commitFate {
 // commitLook looks for the rows that an attempt has stored.
 type commitLook struct {
 	*execution.Attempt
-	conn  *execution.Conn // a connection of its own; nil before it is open
+	conn  *execution.Conn // a separate connection for the queries; nil before it is open
 	since time.Time
 }
 
 func (l *commitLook) close() {
 	if l.conn != nil {
-		_ = l.conn.Conn.Close() // nothing was changed on it
+		_ = l.conn.Conn.Close() // nothing was changed on the connection, so an error does not matter
 		l.conn = nil
 	}
 }
 
-// ask queries once. If it returns an error, it may be called again, on another
-// connection.
+// ask queries the database once for the outcome of the COMMIT. If it returns an error, it
+// may be called again, on another connection.
 func (l *commitLook) ask(ctx context.Context) (commitFate, error) {
 	if l.conn == nil {
 		c := new(execution.Conn)

@@ -70,12 +70,12 @@ func dropStored(ctx context.Context, c *execution.Conn, o *execution.Recorded) {
 func (e transactionEnd) AfterEnd(ctx context.Context, commits bool, err error) {
 	c, o := e.conn, &e.conn.Recorded
 	c.Drawn.AfterCommit(commits && err == nil)
-	c.Numbers.Last = nil // a deferred trigger may have drawn a number
+	c.Numbers.Last = nil // a deferred trigger may have drawn a number, which the session now remembers instead
 	if a := c.Attempt; a != nil {
 		c.Attempt = nil
 		a.AfterEnd(ctx, c, commits, err)
 	}
-	undone := err == nil || !sqlcode.Answered(err) // a connection that is lost has sent no COMMIT
+	undone := err == nil || !sqlcode.Answered(err) // a lost connection has sent no COMMIT, so that the transaction has stored nothing
 	if commits {
 		undone = c.DB.IsUndone(err)
 	}

@@ -14,7 +14,7 @@ import (
 // matched them or their table is new.
 type Bound struct {
 	Bind    func(context.Context, store.Column) error // nil if Row or Engine binds instead
-	Row     *numbering.ConnRow                        // for a row on the connection of each statement; else nil
+	Row     *numbering.ConnRow                        // binds a row that is read on the connection of each statement; nil for other rows
 	Engine  *numbering.EngineSequence
 	Columns sync.Map // the bound columns, by store.Column.String()
 }

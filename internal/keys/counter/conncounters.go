@@ -14,7 +14,7 @@ type ConnCounters struct {
 	forgot uint64    // the count of calls of ForgetStates when memory was last used
 
 	Claims  *Counters // holds the claims of columns whose tables only this connection sees; nil before the first
-	Claimed bool      // one of its transactions has written a claim since the checkout
+	Claimed bool      // a transaction of the connection has written a claim since the connection was taken from its pool
 
 	// altered holds the counters that were opened by reading tables which the open
 	// transaction has changed; nil before the first.
@@ -71,7 +71,7 @@ func (o *ConnCounters) Suspect() {
 // ends.
 func (o *ConnCounters) EndTransaction() {
 	if o.altered != nil {
-		// Numbers that were reserved become gaps.
+		// An error does not matter: numbers that cannot be given back become gaps.
 		_ = o.altered.Close(context.Background())
 	}
 	o.altered, o.Renamed = nil, false

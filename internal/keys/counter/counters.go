@@ -30,8 +30,8 @@ type Counter struct {
 	WarnAt int64
 	Remedy string
 
-	// raise returns the statement that makes the next number to or greater; it is nil if
-	// the operator raises next_value in keyfill_sequences instead.
+	// raise returns the statement that raises the next number to at least the number to; it
+	// is nil if the operator raises next_value in keyfill_sequences instead.
 	raise func(to int64) string
 
 	// Home is the table that the stored counter numbers, as the catalog names it; empty if
@@ -107,7 +107,8 @@ func (c *Counters) Get(ctx context.Context, state string, create func() (*Counte
 		c.shed(ctx)
 	}
 	if one != made {
-		// No caller has drawn from the new counter.
+		// The set has kept another counter, or is closed, and no caller has drawn from this
+		// one.
 		if err := made.Numbers.Close(ctx); err != nil {
 			return nil, err
 		}

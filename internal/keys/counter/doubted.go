@@ -26,8 +26,8 @@ type Doubted struct {
 var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than the next one: raise next_value above them, or let it advance", keysource.ErrStoreBehind)
 
 // ReserveDoubted returns the first of n consecutive integers of a counter. They are above
-// the keys of the column that the transaction sees, if the counter is in Doubts. o and g
-// belong to the same connection.
+// the keys of the column that the transaction sees, if the counter is in o.Doubts (a key
+// of it was found in use). o and g belong to the same connection.
 func (o *ConnCounters) ReserveDoubted(ctx context.Context, g *relation.Session, c *Counter, n int64) (int64, error) {
 	if d, ok := o.Doubts[c]; ok {
 		return o.reserveAbove(ctx, g, c, n, d)
@@ -62,7 +62,7 @@ func (o *ConnCounters) reserveAbove(ctx context.Context, g *relation.Session, c 
 		return 0, errInUse
 	}
 	if g.Tx == session.Outside {
-		delete(o.Doubts, c) // inside a transaction a rollback to a savepoint may undo the advance
+		delete(o.Doubts, c) // no rollback to a savepoint can undo the advance, as it could inside a transaction
 	}
 	return first, nil
 }

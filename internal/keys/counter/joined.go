@@ -17,7 +17,7 @@ func (dr Making) newJoined(ctx context.Context, row sequence.Sequence, ranked bo
 	row.OnBehind = dr.Key.Rule.Source.OnBehind
 	onBack := dr.Key.Rule.Source.OnStoreRollback
 	if !ranked {
-		row.OnBehind = keysource.RemedyWarn // no greatest key can be compared: see newSequence
+		row.OnBehind = keysource.RemedyWarn // the row is not compared with a greatest key: see newSequence
 	}
 	if dr.Tables.StatesOnConnection() {
 		if numbering.IsElsewhere(dr.On, schema) {
@@ -35,8 +35,9 @@ func (dr Making) newJoined(ctx context.Context, row sequence.Sequence, ranked bo
 	}
 	row.EnsureSchema = dr.Key.Rule.Source.EnsureSchema
 	if dr.On.IsAltered() {
-		// This connection sees the transaction's own numbers in the table; other connections
-		// do not yet see them in the row.
+		// This connection sees in the table the numbers that its own transaction has
+		// stored; other connections do not yet see them in the row. So the row is compared
+		// with the table here.
 		if row, err = dr.On.OpenHere(ctx, statestore.TableStates{At: home}, row, row.OnBehind, ranked && !dr.On.HasDrawn()); err != nil {
 			return nil, err
 		}

@@ -5,8 +5,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// SequenceOptions returns the options of a source that counts as a sequence does: all
-// that the policy says of them, but not the store, its Max and its MaxKey.
+// SequenceOptions returns the options that the policy sets for a source which counts as a
+// sequence does. Store, Max and MaxKey are not set.
 func SequenceOptions(s policy.Source) counting.SequenceOptions {
 	return counting.SequenceOptions{
 		Block:           s.Block,
@@ -17,8 +17,8 @@ func SequenceOptions(s policy.Source) counting.SequenceOptions {
 	}
 }
 
-// RecycledOptions returns the options of a recycled source: all that the policy says of
-// them, but not the store and its MaxKey.
+// RecycledOptions returns the options that the policy sets for a recycled source. Store
+// and MaxKey are not set.
 func RecycledOptions(s policy.Source) counting.RecycledOptions {
 	return counting.RecycledOptions{
 		Size:            s.Series,

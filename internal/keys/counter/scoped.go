@@ -53,7 +53,7 @@ func (dr Making) newScoped(ctx context.Context, row sequence.Sequence, c *Counte
 	row.Made.Start, row.Parameters = 1, s.Scope.Parameters(types)
 	row.Columns = slices.Clone(row.Columns)
 	for at := range row.Columns {
-		row.Columns[at].Unranked = true // the greatest key of the column belongs to one parent only
+		row.Columns[at].Unranked = true // the greatest key of the column belongs to one parent only, so the row is not compared with it
 	}
 	if s.Joined, err = dr.newJoined(ctx, row, false, s.Scope.Column.Schema, c); err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func (dr Making) newSnowflake(ctx context.Context) (*Counter, error) {
 	}
 	worker.Number = int64(number)
 	marker := st.Marker(worker)
-	if src.Spread == "" { // several processes may have the same spread (the number that stands in keys instead of a worker's)
+	if src.Spread == "" { // processes that have the same spread (the number that stands in keys instead of a worker's) are no rivals
 		source := dr.Source()
 		marker = &statestore.NumberedMark{MarkState: marker, Log: dr.Tables.Log, Source: source, Worker: worker.Number, Rivals: dr.Tables.Paced.Rivals.Of(source)}
 	}

@@ -24,8 +24,8 @@ func (dr Making) upstream(src policy.Source, row sequence.Sequence) (*upstream.U
 		return nil, err
 	}
 	there := sequence.Sequence{
-		// Shared, since the databases of the other shards may have other names for the
-		// tables.
+		// The upstream row is shared, and not bound to one table, since the databases of
+		// the other shards may have other names for the tables.
 		Name: row.Name, Columns: slices.Clone(row.Columns), Shared: true, Bounds: sequence.Bounds{Max: row.Bounds.Max},
 		Exclusive: row.Exclusive, EnsureSchema: src.EnsureSchema, Apart: true,
 	}
@@ -33,7 +33,7 @@ func (dr Making) upstream(src policy.Source, row sequence.Sequence) (*upstream.U
 		there.Columns[i].Unranked = true
 	}
 	env := dr.Env()
-	env.Waited = nil // the source of the row measures how long an INSERT waits
+	env.Waited = nil // the source of the row itself measures how long an INSERT waits
 	return upstream.New(upstream.Options{
 		Store: src.Upstream, Block: src.UpstreamBlock, Lasts: src.UpstreamLasts, Max: row.Bounds.Max,
 		OnStoreRollback: src.OnStoreRollback, Env: env,

@@ -62,7 +62,7 @@ func (u *UsedState) Claim(ctx context.Context, c store.Column) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if _, done := u.columns.Load(name); done {
-		return // another goroutine has added it meanwhile
+		return // another goroutine has added the column meanwhile
 	}
 	u.pending = append(u.pending, c)
 	u.noted.Store(false)
@@ -84,7 +84,7 @@ func (u *UsedState) write(ctx context.Context) {
 	row := u.row
 	row.Columns = u.pending
 	if !reserver.NoteUsed(patient, row) {
-		if ctx.Err() == nil { // otherwise only the caller's context has ended
+		if ctx.Err() == nil { // if the caller's context has ended, the write itself has not failed, and needs no pause
 			u.again = time.Now().Add(ClaimAgain)
 		}
 		return

@@ -51,7 +51,7 @@ func (r *ConnRow) at(g *relation.Session) counting.At {
 type Committing struct {
 	Row   *ConnRow
 	On    *relation.Session
-	asked *reserver.Reserver // was asked for the greatest key before; nil if none was
+	asked *reserver.Reserver // the Reserver that was asked for the greatest key before; nil if none was
 }
 
 // ErrInside is returned by a Committing if a transaction is open. The connection then
@@ -109,7 +109,8 @@ func (c Committing) Transact(ctx context.Context, f func(*store.Store) error) er
 		return err
 	}
 	if err := tx.Commit(); err != nil {
-		// A transaction whose commit has failed stays open: SQLITE_BUSY.
+		// SQLite leaves a transaction open whose commit has failed with SQLITE_BUSY, so
+		// roll it back.
 		c.On.EndFailed(ctx, err)
 		return err
 	}

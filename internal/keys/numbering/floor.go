@@ -14,8 +14,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Floor makes a snowflake without a stored mark begin above the keys that its worker
-// has stored: the clock may have been set back while no process ran.
+// Floor makes a snowflake without a stored mark (until when its worker has reserved the
+// time) begin above the keys that its worker has stored: the clock may have been set back
+// while no process ran.
 type Floor struct {
 	Flake  *counting.Snowflake
 	Column store.Column

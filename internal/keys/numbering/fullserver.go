@@ -64,7 +64,8 @@ func (s Sparing) Reserve(ctx context.Context, n, seen int64) (keysource.Reservat
 	return got, err
 }
 
-// tell cancels all waits, and marks them as full.
+// tell cancels the waits of all INSERTs, and marks them as full (the store got no
+// connection).
 func (f *FullServer) tell() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

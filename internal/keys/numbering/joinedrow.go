@@ -18,13 +18,13 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// JoinedRow draws numbers that belong to the transactions of their INSERTs, from one
-// row. It remembers no reserved number before the transaction has committed, since a
-// rollback would make that wrong.
+// JoinedRow draws numbers that belong to the transactions of their INSERTs, from one row.
+// It remembers no reserved number before the transaction has committed, since a rollback
+// would return the number to the row.
 //
-// The row is made, and compared with the table, outside of these transactions, which
-// might not see what others have made: on a connection of keyfill's own, or on the
-// statement's connection on SQLite.
+// The row is made, and compared with the table, outside of these transactions, which might
+// not see what others have made: on a connection of keyfill's own, or on the statement's
+// connection on SQLite.
 type JoinedRow struct {
 	dialect *dialect.Dialect
 	row     sequence.Sequence
@@ -109,13 +109,13 @@ func (r *JoinedRow) Reserve(ctx context.Context, g *relation.Session, n int64) (
 	return got.First, nil
 }
 
-// failed returns the error of a draw that has failed with err. It forgets what was known of
-// rights, tables and the row if err shows that it has changed.
+// failed returns the error of a draw that has failed with err. It forgets what was known
+// of rights, tables and the row if err shows that one of these has changed.
 func (r *JoinedRow) failed(ctx context.Context, g *relation.Session, err error) error {
 	relation.DoubtRights(g, err)
 	err = relation.NoteGone(g, err, r.Ensures)
 	if errors.Is(err, store.ErrNoRow) {
-		r.opened.Store(0) // the row was removed
+		r.opened.Store(0) // the row was removed from the store
 		if r.isThere(ctx) {
 			err = errSnapshot
 		}
@@ -179,7 +179,8 @@ func (e *snapshotError) Unwrap() error { return e.error }
 // SQLState returns the SQLSTATE, as the errors of pgx and lib/pq do.
 func (e *snapshotError) SQLState() string { return "40001" }
 
-// isThere reports whether a connection outside of the transaction finds the row.
+// isThere reports whether a connection outside of the transaction finds the row in the
+// store.
 func (r *JoinedRow) isThere(ctx context.Context) bool {
 	if r.home == nil {
 		return false
@@ -192,7 +193,8 @@ func (r *JoinedRow) isThere(ctx context.Context) bool {
 	return err == nil
 }
 
-// Open makes sure that the row can be used. It does nothing if the row is open already.
+// Open makes sure that the row in the store can be used: it makes the row if necessary,
+// and compares it with the table. It does nothing if the row is open already.
 func (r *JoinedRow) Open(ctx context.Context, g *relation.Session) error {
 	gone := r.gone.Load()
 	if r.opened.Load() == gone+1 {
@@ -216,15 +218,15 @@ func (r *JoinedRow) Open(ctx context.Context, g *relation.Session) error {
 	if err != nil {
 		return err
 	}
-	// A rollback may undo a change of the row, and what its bounds rely on. Then the row
-	// has to be opened again.
+	// If a rollback may undo a change of the row, or what its bounds rely on, the row does
+	// not count as open, and is opened again before the next draw.
 	if r.home != nil || !row.Created && !r.row.Shared && r.row.OnBehind != keysource.RemedyAdvance && !r.row.Bounds.EndWithTransaction() {
 		r.opened.Store(gone + 1)
 	}
 	return nil
 }
 
-// notSeen returns the error for a row that could not be read in time.
+// notSeen returns the error for a row that could not be read within store_wait.
 func (r *JoinedRow) notSeen(err error) error {
 	return anchor.Errorf("held-connection", "the transaction has locked the table, or no connection is left (waited %s, store_wait): insert before that, or apart: %v", r.wait, err)
 }
@@ -239,7 +241,7 @@ func (r *JoinedRow) openAt(ctx context.Context, at *store.Store) (reserver.Row, 
 	defer cancel()
 	opened, err := reserver.Open(limited, at, row)
 	if err == nil {
-		err = r.Rows.Open(limited) // inside the transaction, the row might not be found
+		err = r.Rows.Open(limited) // checks the row outside of the transaction, in which it might not be found
 	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = r.notSeen(err)
@@ -247,8 +249,8 @@ func (r *JoinedRow) openAt(ctx context.Context, at *store.Store) (reserver.Row, 
 	return opened, err
 }
 
-// Advance makes later keys to or greater, in the open transaction if there is one. With
-// to = 1 it only locks the row, as a draw does.
+// Advance raises the row so that later keys are to or greater, in the open transaction if
+// there is one. With to = 1 it only locks the row, as a draw does.
 func (r *JoinedRow) Advance(ctx context.Context, g *relation.Session, to int64) error {
 	g.EnsureStates(ctx)
 	if err := r.Open(ctx, g); err != nil {

@@ -28,7 +28,7 @@ type Numbers interface {
 type Follower interface {
 	Numbers
 
-	// Advance makes later keys to or greater.
+	// Advance raises the counter so that later keys are to or greater.
 	Advance(ctx context.Context, g *relation.Session, to int64) error
 
 	// IsOnConnection reports whether the state (the stored counter) is read and written on

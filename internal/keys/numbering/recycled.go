@@ -55,9 +55,9 @@ func (r *Recycled) Reserve(ctx context.Context, g *relation.Session, n int64) (i
 	return first, relation.NoteGone(g, err, g.Tables.Rows.Ensure)
 }
 
-// Advance makes later keys of the current series of integers to or greater, and makes
-// series that are opened from now on begin above to. The series of other processes are
-// not changed.
+// Advance raises the current series of integers so that its later keys are to or greater,
+// and makes series that are opened from now on begin above to. The series of other
+// processes are not changed.
 func (r *Recycled) Advance(ctx context.Context, g *relation.Session, to int64) error {
 	if r.Row == nil {
 		return r.Source.Advance(ctx, to)

@@ -25,7 +25,7 @@ type Scoped struct {
 	ScopeRows
 	Joined *JoinedRow // the row of the stored counter itself, which gives no number
 
-	Remedy keysource.Remedy // what to do if a parent's row stands below its keys
+	Remedy keysource.Remedy // what to do if the row of a parent (such as an order) is below the keys of its rows
 	doubts doubtedParents
 	Proven relation.ProvenRows // the last numbers of the parents' rows that have committed
 }
@@ -176,7 +176,8 @@ func (s *Scoped) reserveProven(ctx context.Context, g *relation.Session, rows *s
 	return got.First, err
 }
 
-// back decides about numbers of a parent's row as JoinedRow.back does.
+// back decides, as JoinedRow.back does, what to do with numbers of a parent's row that are
+// below numbers already committed.
 func (s *Scoped) back(ctx context.Context, g *relation.Session, rows *scope.Rows, p *parent, known relation.ProvenRow, got keysource.Reservation) (keysource.Reservation, error) {
 	greatest, err := rows.Greatest(ctx, p.values)
 	if err != nil {
@@ -215,8 +216,8 @@ func (s *Scoped) SuspectWithin(rows [][]driver.Value) {
 	}
 }
 
-// maxDoubts is the greatest number of parents in doubt that are remembered. For each
-// one that is forgotten, one more INSERT may fail.
+// maxDoubts is the greatest number of parents in doubt (a number of theirs was found in
+// use) that are remembered. For each one that is forgotten, one more INSERT may fail.
 const maxDoubts = 1000
 
 // doubtedParents remembers the rows of parents in which a number was found in use.

@@ -71,9 +71,9 @@ type scopeRule struct {
 	lenient  bool                        // without strict mode, a value that does not fit is stored as another value
 }
 
-// scopeRules holds the rule of each family of engines. PostgreSQL's citext is not
-// compared by the collation alone, and the catalog does not show the type below a
-// domain.
+// scopeRules holds the rule of each family of engines. For PostgreSQL it lists types,
+// since citext is not compared by the collation alone, and the catalog does not show the
+// type below a domain.
 var scopeRules = map[dialect.Family]scopeRule{
 	dialect.FamilyMySQL: {
 		isBinary: func(collation string) bool { return collation == "binary" || strings.HasSuffix(collation, "_bin") },

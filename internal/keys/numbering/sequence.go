@@ -19,13 +19,13 @@ type BlockSequence struct {
 	Source *counting.Sequence
 	Row    *ConnRow // set if the row is read on the connection of each statement; otherwise nil
 
-	// Ends reads the row on a connection of keyfill's own; it is nil if the row never has
-	// an end, or if Row is set.
+	// Ends reads, on a connection of keyfill's own, from which number on keys belong to
+	// another stored counter. It is nil if the row never says that, or if Row is set.
 	Ends statestore.EndingState
 
 	Upstream *upstream.Upstream // the store from which the row gets blocks; nil if there is none
 
-	Full *FullServer // for a row in the application's own database; nil for other rows
+	Full *FullServer // reserves while the server accepts no more connections of keyfill; set only for a row in the application's own database
 
 	Columns []store.Column // the columns whose greatest key the source may read
 }
@@ -46,7 +46,7 @@ func reserveApart(ctx context.Context, g *relation.Session, s *counting.Sequence
 }
 
 // Reserve implements [Numbers]. It reserves on a connection of keyfill's own, or on the
-// connection of g if the row lives there, or if the server accepts no more connections.
+// connection of g if Row is set, or if the server accepts no more connections.
 func (s *BlockSequence) Reserve(ctx context.Context, g *relation.Session, n int64) (int64, error) {
 	switch {
 	case s.Row != nil:

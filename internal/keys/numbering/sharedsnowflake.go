@@ -16,8 +16,8 @@ import (
 // they were opened under different names, they can be the same database.
 var workers counting.Workers
 
-// SharedSnowflakes are the snowflakes without a store of one registered name. All
-// databases that are opened through that name share the snowflake of a worker number.
+// SharedSnowflakes are the snowflakes without a store, one for each worker number. All
+// databases that are opened through one registered name share them.
 type SharedSnowflakes struct {
 	mu  sync.Mutex
 	all map[int]*sharedFlake

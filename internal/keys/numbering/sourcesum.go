@@ -13,7 +13,7 @@ import (
 type Sums struct {
 	all    []SourceState
 	places map[string]int
-	shared map[sharedFlakeOf]SourceState // not in all yet, since each counts once
+	shared map[sharedFlakeOf]SourceState // the shared snowflakes; they are not in all yet, since each counts once
 	Now    time.Time
 }
 
@@ -91,7 +91,7 @@ func (st SourceState) Done() SourceState {
 // empty. A PastSources is never changed.
 type PastSources struct {
 	all    []SourceState
-	flakes map[sharedFlakeOf]SourceState // from which another database may still draw
+	flakes map[sharedFlakeOf]SourceState // the shared snowflakes, from which another database may still draw
 }
 
 // Begin returns Sums that have the sources of a policy and the counts of p, without the
@@ -109,7 +109,8 @@ func (p PastSources) End(s *Sums) PastSources {
 	flakes := maps.Clone(p.flakes)
 	for of, one := range s.shared {
 		for old, past := range flakes {
-			// A worker number belongs to one snowflake at a time, so the old one is closed.
+			// A worker number belongs to one snowflake at a time, so the old snowflake is
+			// closed.
 			if old.source == of.source && old.flake != of.flake && past.Worker == one.Worker {
 				s.Add(past)
 				delete(flakes, old)

@@ -20,7 +20,7 @@ type AlteredTables struct {
 	facts map[*table.Table]*table.Facts
 	at    uint64 // the value of Altered.Times when facts were read
 
-	Sequences map[*counting.Sequence]SequenceHere // the engine's own sequences
+	Sequences map[*counting.Sequence]SequenceHere // how the transaction draws from sequences of the engine
 	Reset     []*counting.Sequence                // sequences that were used after the transaction may have reset them
 
 	schemas map[string]string // the schema that each name means, by search path and name: see ProvenNaming

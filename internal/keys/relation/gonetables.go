@@ -33,7 +33,7 @@ func NoteGone(g *Session, err error, ensured bool) error {
 		return err
 	}
 	g.Tables.Gone.Add(1)
-	g.Tables.Places.States.Store(nil) // the tables may be in another schema now
+	g.Tables.Places.States.Store(nil) // the schema is looked up again, since the tables may be in another one now
 	if !ensured || g.Tx == session.Outside {
 		return err
 	}

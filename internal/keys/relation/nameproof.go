@@ -74,7 +74,7 @@ func ProvenNaming(ctx context.Context, g *Session, e *table.Engine, n table.Nami
 			if err != nil {
 				return nil, n, g.Held(err)
 			}
-			asks = asks && found // a table that does not exist proves nothing
+			asks = asks && found // nothing can be proven about a table that does not exist
 		}
 	}
 }
@@ -176,8 +176,8 @@ func (r *provenNames) lookup(schema, name string) *plans.Target {
 	return &t
 }
 
-// ProofOf returns the proof that a bare name means the table in the given schema, for
-// keys of the SQL type typ.
+// ProofOf returns the proof (an expression that fails otherwise) that a bare name means
+// the table in the given schema, for keys of the SQL type typ.
 func ProofOf(d *dialect.Dialect, schema, name, typ string) plans.Proof {
 	proof := d.Place.Proof
 	in := proofNames(d, schema, name)
@@ -190,7 +190,8 @@ func ProofOf(d *dialect.Dialect, schema, name, typ string) plans.Proof {
 	return plans.Proof{Name: name, Schema: schema, Open: in.Replace(proof.Open), Shut: shut(typ), Counted: shut("bigint")}
 }
 
-// proofNames returns a replacer that writes names into the parts of a dialect's proof.
+// proofNames returns a replacer that writes names into the parts of a dialect's proof of
+// what a name means.
 func proofNames(d *dialect.Dialect, schema, name string) *strings.Replacer {
 	return strings.NewReplacer(
 		"{bare}", literal(d, name),
@@ -199,8 +200,8 @@ func proofNames(d *dialect.Dialect, schema, name string) *strings.Replacer {
 		"{said}", literal(d, saysOther(d, schema, name)))
 }
 
-// saysOther returns the part of the proof's error which says that a name does not mean
-// the table in the given schema.
+// saysOther returns the part of a failed proof's error which says that a name does not
+// mean the table in the given schema.
 func saysOther(d *dialect.Dialect, schema, name string) string {
 	return strings.NewReplacer("{name}", name, "{table}", schema+"."+name).Replace(d.Place.Proof.Says)
 }
@@ -218,7 +219,8 @@ func literal(d *dialect.Dialect, text string) string {
 	return quoted
 }
 
-// proofState records whether a dialect's proof works on a database.
+// proofState records whether a dialect's proof of what a table's name means works on a
+// database.
 type proofState int32
 
 const (
@@ -227,9 +229,10 @@ const (
 	proofFailing
 )
 
-// proofWorks reports whether the dialect's proof succeeds for the right table and
-// raises an error for another one: engines that imitate PostgreSQL may lack its
-// functions, or answer differently. It is tried once, on a connection of keyfill's own.
+// proofWorks reports whether the dialect's proof of what a table's name means succeeds for
+// the right table and raises an error for any other: engines that imitate PostgreSQL may
+// lack its functions, or answer differently. It is tried once, on a connection of
+// keyfill's own.
 func proofWorks(ctx context.Context, g *Session, d *dialect.Dialect) (bool, error) {
 	db := g.Tables
 	if tried := proofState(db.asked.nameProof.Load()); tried != proofUntried {
@@ -271,8 +274,9 @@ func proofWorks(ctx context.Context, g *Session, d *dialect.Dialect) (bool, erro
 	return state == proofWorking, nil
 }
 
-// ShowsOther reports whether the error of a statement with a proof shows that a name
-// does not mean the table in the given schema, or that this table does not exist.
+// ShowsOther reports whether the error of a statement with a proof of what a name means
+// shows that a name does not mean the table in the given schema, or that this table does
+// not exist.
 func ShowsOther(d *dialect.Dialect, err error, schema, name string) bool {
 	if err == nil || d.Place.Proof == nil {
 		return false

@@ -16,7 +16,7 @@ func NoteOpened(ctx context.Context, db *Tables) {
 	}
 	e := db.AnyEngine()
 	name := e.Dialect.Name
-	if db.Engine.Load() == nil { // in the mode off the server is asked nothing
+	if db.Engine.Load() == nil { // the engine is not known: with the policy's mode off the server is not asked
 		name = ""
 		for _, one := range db.Candidates {
 			name += " or " + one.Dialect.Name

@@ -45,7 +45,8 @@ func Apart(ctx context.Context, g *Session, columns []store.Column, f func(conte
 		return err
 	case <-timer.C:
 	}
-	// The caller's connection is idle, since f does not use it.
+	// The query about locks can use the caller's connection, which is idle, since f does
+	// not use it.
 	locks, err := held.OwnLocks(ctx, columns)
 	if err != nil || !locks.Any() {
 		return <-done

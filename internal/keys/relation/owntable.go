@@ -17,7 +17,7 @@ import (
 // ownTables records the session's own tables whose columns were checked.
 type ownTables struct {
 	fit   map[*table.Table]bool
-	since uint64 // the value of Columns.Since of the session at that time
+	since uint64 // the value of Columns.Since of the session when fit was last filled
 }
 
 // factsOfOwn returns the facts about a table that only its session sees. If there is no

@@ -210,7 +210,8 @@ func (r *reading) plan(ctx context.Context, g *Session, query string, p *plans.P
 }
 
 // doubtsOf returns a part of a cache key that changes whenever a name was found to mean
-// another table than was known, in either schema or search path.
+// another table than was known, in at or in home, each of which is a schema or search
+// path.
 func doubtsOf(at, home *session.Location) string {
 	return strconv.FormatInt(at.Doubts(), 10) + "\x00" + strconv.FormatInt(home.Doubts(), 10)
 }

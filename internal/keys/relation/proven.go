@@ -80,7 +80,7 @@ type drawnRow struct {
 type Drawn struct {
 	all    []drawnRow
 	losses uint64 // the value of Session.Losses when the numbers were drawn
-	sure   bool   // a successful Commit proves these rows
+	sure   bool   // a successful Commit will prove that the numbers drawn from these rows are committed
 }
 
 // maxDrawn is the greatest number of rows that are remembered for one transaction.

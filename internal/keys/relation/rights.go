@@ -40,7 +40,7 @@ func MayReserve(ctx context.Context, g *Session) error {
 		return nil
 	}
 	home, now := db.Places.User.Load(), g.Place.User
-	if home == nil || *home == now { // always so if a session has only one user
+	if home == nil || *home == now { // the session has the user with which the database was opened, whose rights are not checked
 		return nil
 	}
 	if _, may := db.asked.roles.may.Load(now); may {

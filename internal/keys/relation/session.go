@@ -14,11 +14,11 @@ type Session struct {
 
 	// JoinedDraws counts the numbers that were drawn in its transactions.
 	JoinedDraws uint64
-	drawnIn     uint64 // the value of Begins at the last of these draws
+	drawnIn     uint64 // the value of Begins (a count of transactions) when JoinedDraws was last raised
 
 	memoryDetected bool   // DetectOwnMemory was called
 	ensured        bool   // keyfill's tables were found or created
-	ensuredAt      uint64 // the value of Tables.Gone at that time
+	ensuredAt      uint64 // the value of Tables.Gone when ensured was last set
 
 	gates         map[*table.Table]*table.Gate // what is known from the catalog about tables that only this connection sees
 	temporary     table.TemporaryGates

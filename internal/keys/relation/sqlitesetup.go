@@ -15,7 +15,7 @@ import (
 // RowNeeds says which of keyfill's tables a database needs, if the states (the stored
 // counters) are read on the connection of each statement.
 type RowNeeds struct {
-	any    bool // there are sources with such stored counters
+	any    bool // there are sources whose stored counters are read on the connection of each statement
 	Ensure bool // keyfill may create the tables
 	claims bool // sources with stored counters in other stores claim their columns
 }
@@ -34,10 +34,10 @@ func (db *Tables) needs() RowNeeds {
 	return n
 }
 
-// SetUpSQLite prepares a new connection to SQLite, while no transaction is open on it:
-// it finds out whether the connection has a database of its own (in memory), and
-// creates keyfill's tables. In a mode in which nothing is filled, the first key does
-// both. Errors are ignored: the first key tries again and returns the error.
+// SetUpSQLite prepares a new connection to SQLite, while no transaction is open on it: it
+// finds out whether the connection has a database of its own (in memory), and creates
+// keyfill's tables. With the policy's mode dry_run or off, the first key does both. Errors
+// are ignored: the first key tries again and returns the error.
 func (g *Session) SetUpSQLite(ctx context.Context) {
 	if policy.Mode(g.Tables.Mode.Load()) != policy.ModeFill {
 		return

@@ -59,7 +59,7 @@ func (db *Tables) locate(ctx context.Context, g *Session, at *session.Location, 
 	}
 	if g.IsAltered() {
 		schema, _, err = catalog.Locate(ctx, db.Dialect(), q, at.Answer, name)
-		return schema, false, err // a rollback may undo the change of the table
+		return schema, false, err // the answer does not last, since a rollback may undo the change of the table
 	}
 	var found string
 	var stays bool

@@ -23,7 +23,7 @@ import (
 // INSERTs into them.
 type Tables struct {
 	*session.Server
-	ExactCandidates []*table.Engine              // the same for a server that distinguishes the case of table names
+	ExactCandidates []*table.Engine              // the engines of Candidates, for a server that distinguishes the case of table names
 	Candidates      []*table.Engine              // the possible engines: one, or both MySQL and MariaDB
 	Engine          atomic.Pointer[table.Engine] // nil until it is known which of the two engines the server is
 	Log             report.Log
@@ -72,7 +72,7 @@ func NewTables(a table.Options, facts drivers.Facts, dialects []*dialect.Dialect
 		Env:       keysource.Env{Now: a.Now, Rand: a.Rand, StoreWait: a.Policy.StoreWait},
 		StoreWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait),
 	}
-	db.Mode.Store(uint32(a.Policy.Mode)) // in the mode off the server is asked nothing
+	db.Mode.Store(uint32(a.Policy.Mode)) // set before anything is asked: with the policy's mode off the server is asked nothing
 	stateless, columns := table.NewStatelessSources(db.Env), new(atomic.Int64)
 	for _, one := range dialects {
 		e, err := table.NewEngine(a, one, stateless, columns)
@@ -100,8 +100,8 @@ func NewTables(a table.Options, facts drivers.Facts, dialects []*dialect.Dialect
 	return db, nil
 }
 
-// ModeOf returns the mode for a table. An explanation shows what would be filled, so
-// its mode is always fill.
+// ModeOf returns the mode for a table: fill, dry_run or off. An explanation shows what
+// would be filled, so its mode is always fill.
 func (db *Tables) ModeOf(t *table.Table) policy.Mode {
 	if db.Explains {
 		return policy.ModeFill

@@ -10,11 +10,12 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Cause is why an INSERT stored no key, or why its outcome is not known. The public
-// type Cause describes the words.
+// Cause is why an INSERT stored no key, or why its outcome is not known. The public type
+// Cause describes each of them.
 type Cause uint8
 
-// The causes. From CauseCanceled on, they are also causes for INSERTs that got a key.
+// The causes. CauseCanceled, and the causes after it, are also used for INSERTs that got a
+// key.
 const (
 	CauseStore Cause = iota
 	CauseStoreBack

@@ -55,7 +55,8 @@ var (
 		[]string{"table", "action", "mode", "reason", "remedy", "offset", "shape", "count"}}
 	MessageNotRaised = Message{slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
 		[]string{"table", "column"}}
-	// MessageSessionRead is logged for the first, the 10th, the 100th … such statement.
+	// MessageSessionRead is logged for the first, the 10th, the 100th … statement that asks
+	// the session for a number which keyfill has made.
 	MessageSessionRead = Message{slog.LevelWarn, "keyfill: the session was asked for a number that keyfill has made",
 		[]string{"table", "column", "read", "count"}}
 	MessageUnchecked = Message{slog.LevelWarn, "keyfill: the policy could not be compared with the database",

@@ -28,16 +28,16 @@ type TableTally struct {
 
 	Keys, Kept, Withheld atomic.Uint64
 	suspects             atomic.Uint64
-	suspectAt            atomic.Int64 // when the last suspect was found, in nanoseconds of the Unix time
+	suspectAt            atomic.Int64 // when a key was last found in use (a suspect), in nanoseconds of the Unix time
 
 	// Ended counts the filled statements whose outcome was known at once. Begun counts all
 	// other filled statements, and Late counts their outcomes. WouldFill counts statements
-	// that would be filled but were sent as they came.
+	// that would be filled but were sent unchanged.
 	Ended, Late      Outcomes
 	Begun, WouldFill atomic.Uint64
 
-	// Single counts the filled statements with one key that was stored. They are in none
-	// of the other counters, since two counters cost twice as much as one.
+	// Single counts the filled statements with one key that was stored. No other counter
+	// counts these statements, since adding to two counters would take twice as long.
 	Single atomic.Uint64
 
 	noKey [numCauses]atomic.Uint64 // counts the INSERTs that got no key and were not sent, by cause
@@ -54,7 +54,7 @@ type TableTally struct {
 // Outcomes counts filled statements by outcome.
 type Outcomes struct {
 	Stored, LeftOut atomic.Uint64
-	failed, unknown [numCauses - CauseCanceled]atomic.Uint64 // by cause, from CauseCanceled on
+	failed, unknown [numCauses - CauseCanceled]atomic.Uint64 // by cause; the first element is for CauseCanceled
 }
 
 // AddFailed counts n statements that stored no key. The cause must be CauseCanceled or
@@ -180,8 +180,8 @@ func (t *TableTally) counts() TableCounts {
 	return counted
 }
 
-// MaxTables is the greatest number of tables that are remembered. Beyond it, which
-// globs can reach, the data of a table is made anew for each query text.
+// MaxTables is the greatest number of tables that are remembered. A glob may match more
+// tables; what is known about each further one is determined anew for each query text.
 const MaxTables = 10000
 
 // TimeOf converts nanoseconds of the Unix time to a Time; it returns the zero Time for

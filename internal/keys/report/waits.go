@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// LongWait is the shortest time for which an INSERT waits for its store that is logged.
-// A round trip to a store takes one or a few milliseconds, and the first connection
-// about ten; people and timeouts notice a wait of a hundred.
+// LongWait is the shortest time for which an INSERT waits for its store that is logged. A
+// round trip to a store takes one or a few milliseconds, and the first connection about
+// ten; people and timeouts notice a wait of a hundred milliseconds.
 const LongWait = 100 * time.Millisecond
 
 // linePause is the shortest time between two lines of one kind about one source,

@@ -128,8 +128,8 @@ func (s WatchedSeries) note(ctx context.Context, err error) {
 	}
 }
 
-// has logs, after a successful call, that the source has the lease of the series one; a
-// zero one means that it has none.
+// has logs, after a successful call, that the source has the lease of the series called
+// one. If that series is the zero value, the source has no lease.
 func (s WatchedSeries) has(ctx context.Context, one keysource.Series) {
 	s.Told.add(ctx, func(ctx context.Context) { s.Told.Of.Has(ctx, one.First) })
 }

@@ -77,7 +77,7 @@ func (p plainStates) OpenSeen(ctx context.Context, row sequence.Sequence) error 
 	return fmt.Errorf("%w: %q", keysource.ErrStoreBehind, row.Name)
 }
 
-// state returns the stored counter for a row of options.
+// state returns the stored counter for row, which holds its options.
 func (p plainStates) state(row sequence.Sequence, parameters string) *plainState {
 	b := &plainState{at: p.at, row: row}
 	b.state = keysource.State{
@@ -127,8 +127,8 @@ func (s *plainState) use(ctx context.Context, do func() error) error {
 func (s *plainState) make(ctx context.Context, do func() error) error {
 	err := s.use(ctx, do)
 	if errors.Is(err, store.ErrGone) || errors.Is(err, store.ErrFresh) {
-		// Another process may have made and used the stored counter since this one has looked
-		// for it.
+		// Another process may have made and used the stored counter since this one has
+		// looked for it, so try once more.
 		err = do()
 	}
 	if err == nil {

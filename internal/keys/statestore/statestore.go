@@ -52,7 +52,8 @@ type EndingState interface {
 	KeysEndNow(ctx context.Context) (int64, error)
 }
 
-// EndingOf returns s as an EndingState if it may have an end, else nil.
+// EndingOf returns s as an EndingState if its row may leave integers to another stored
+// counter, else nil.
 func EndingOf(s NumberState) EndingState {
 	if watched, ok := s.(WatchedNumbers); ok {
 		s = watched.NumberState

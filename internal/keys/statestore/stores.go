@@ -31,7 +31,7 @@ import (
 type Stores struct {
 	Own        driver.Connector        // connects to the application's database, without keyfill in between
 	dialect    *dialect.Dialect        // the dialect of the application's database, or another of its family
-	Now        func() *dialect.Dialect // returns the same dialect, as far as it is known now; nil if dialect is right
+	Now        func() *dialect.Dialect // returns the dialect of the application's database, as far as it is known now; nil if the field dialect is right
 	configured map[string]ConfiguredStore
 	Drops      *atomic.Uint64 // counts the texts of the application that drop something; nil if they are not counted
 
@@ -45,7 +45,7 @@ type openStore struct {
 	*store.Store
 	db *sql.DB
 
-	isOwn atomic.Pointer[bool] // nil if that is not known
+	isOwn atomic.Pointer[bool] // whether the store is the application's own database; nil if that is not known
 }
 
 // ConfiguredStore is a store that the policy names: a database, or a store without
@@ -223,7 +223,8 @@ func OpenConfigured(c policy.Store) (ConfiguredStore, error) {
 	case !known:
 		return none, anchor.Errorf("driver", "the driver of package %q is not known", cmp.Or(drivers.PackagePath(d), "(none: another wrapper's)"))
 	case facts.Family:
-		// A store sends the same statements to MySQL and MariaDB.
+		// A store sends the same statements to MySQL and MariaDB, so one dialect serves
+		// both.
 		facts.Dialect = dialect.MySQL()
 	}
 	opened := ConfiguredStore{dialect: facts.Dialect}

@@ -43,11 +43,11 @@ type storeWatch struct {
 	failing atomic.Bool // the last attempt has failed
 	mu      sync.Mutex
 	count   int       // attempts that have failed since the store last answered
-	since   time.Time // when the first of these attempts ended
+	since   time.Time // when the first failed attempt since the store last answered ended
 	said    string    // the part of the last attempt's error that may be shown
-	noKeys  bool      // an INSERT got no key since then
+	noKeys  bool      // an INSERT got no key since the store last answered
 	told    bool      // it was logged that the store is down
-	worse   bool      // it was logged as an error, and not only as a warning
+	worse   bool      // that the store is down was logged as an error, and not only as a warning
 }
 
 // SourceWatch is a storeWatch for one source.
@@ -78,7 +78,7 @@ func (w *StoreWatches) Of(log report.Log, name, source string) SourceWatch {
 func (w SourceWatch) Note(ctx context.Context, err error) {
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.Canceled):
-		return // the caller has cancelled the attempt
+		return // the caller has cancelled the attempt, which says nothing about the store
 	case err != nil && !isStoreAnswer(err):
 		w.failed(ctx, err)
 	case w.failing.Load():
@@ -88,7 +88,7 @@ func (w SourceWatch) Note(ctx context.Context, err error) {
 
 // isStoreAnswer reports whether an error shows that the store works.
 func isStoreAnswer(err error) bool {
-	var upstream *upstream.Error // another store has failed
+	var upstream *upstream.Error // such an error says that the upstream store has failed, not this one
 	return errors.Is(err, keysource.ErrExhausted) || errors.As(err, &upstream) ||
 		errors.Is(err, keysource.ErrStoreState) && !errors.Is(err, keysource.ErrStoreRefused)
 }

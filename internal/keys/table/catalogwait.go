@@ -59,7 +59,8 @@ func IsFull(err error) bool {
 	return errors.As(err, &connecting) && connecting.Code.Limit == sqlcode.LimitConnection
 }
 
-// errSharedSession is returned although the server answers.
+// errSharedSession is returned if the server answers, but its answer shows that a pooler
+// gives the session to several clients.
 var errSharedSession = anchor.New("store-down", "a pooler gave the session statements of other clients: let the driver prepare none, as docs/pool.md says")
 
 // sharedSession is the error of a session that a pooler gives to several clients. The

@@ -33,7 +33,7 @@ type Engine struct {
 
 	Names     Naming // what names mean by the text alone
 	AsksPlace bool   // a session can be asked for its place (its schema or search path)
-	UsesPlace bool   // a session can be asked, and its schema or search path matters to some table
+	UsesPlace bool   // AsksPlace is set, and the schema or search path matters to some table
 
 	mu      sync.Mutex
 	tables  map[string]*Table // by schema and table, with a NUL between them; has no nil values

@@ -52,7 +52,7 @@ type ColumnFacts struct {
 
 	Leads  bool // an index begins with the column
 	Alone  bool // a unique index is on this column alone
-	Counts bool // the engine has its own counter for it, which follows explicit keys
+	Counts bool // the engine has its own counter for the column, which follows explicit keys
 	live   bool // the engine numbers the column too, in some way
 	Ranked bool // keys are integers, and an index finds the greatest one
 
@@ -63,7 +63,7 @@ type ColumnFacts struct {
 	// above all keys.
 	Numbers bool
 
-	OthersNumber bool // the engine numbers rows of it in some way, with numbers that are not keyfill's
+	OthersNumber bool // the engine itself numbers some rows of the column, with numbers that are not keyfill's
 	Triggered    bool // a trigger or other code of the user may run during an INSERT into the table
 
 	// TakesFirst reports that the engine can number the column's rows from a number that
@@ -80,7 +80,7 @@ type ColumnFacts struct {
 // OwnCounter is the sequence that would number a column if keyfill did not. The session
 // would then remember its last number.
 type OwnCounter struct {
-	Table, Sequence []string // the parts of their names, as they are compared
+	Table, Sequence []string // the parts of each name, such as the schema and the table, as they are compared
 	Column          string
 
 	// Alone reports that no other default of the table draws a number.

@@ -31,10 +31,10 @@ func FollowsUntold(src policy.Source, d *dialect.Dialect, numbers bool) bool {
 	return src.Table == nil && (numbers || d.OneWriter && src.Store == "")
 }
 
-// OnBehind returns what happens if the next number of a counter is not above its
-// table's keys. The default is advance if the counter may be left below a key by a
-// process that ends after an INSERT with an explicit key, and before the raise. If the
-// raise is in the INSERT's own transaction, the two cannot be separated.
+// OnBehind returns what happens if the next number of a counter is not above its table's
+// keys. The default is advance if the counter may be left below a key by a process that
+// ends after an INSERT with an explicit key, and before the raise. If the raise is in the
+// INSERT's own transaction, no process can end between the two.
 func OnBehind(src policy.Source, d *dialect.Dialect, numbers bool) keysource.Remedy {
 	if src.Transaction != policy.TransactionJoined && FollowsUntold(src, d, numbers) {
 		return cmp.Or(src.OnBehind, keysource.RemedyAdvance)

@@ -20,8 +20,8 @@ type Gate struct {
 	// read again after RowsPausedUntil, in nanoseconds of the Unix time.
 	Rows            atomic.Pointer[RowFacts]
 	RowsPausedUntil atomic.Int64
-	// TriggersPausedUntil is the same time for callers that ask only whether there are
-	// triggers.
+	// TriggersPausedUntil is the time after which the facts are read again for a caller
+	// that needs them only to know whether there are triggers.
 	TriggersPausedUntil atomic.Int64
 
 	// Refused holds the facts about the rows from when an INSERT was refused, for the log.
@@ -29,7 +29,8 @@ type Gate struct {
 	Refused      atomic.Pointer[RowFacts]
 	RefusedUntil atomic.Int64
 
-	// Values caches plans that read the values of a row: see valuesOf in fill/upsertid.go.
+	// Values caches plans that read the values of a row: see Answer.valuesOf in package
+	// outcome.
 	Values *plans.Cache
 
 	mu      sync.Mutex
@@ -88,14 +89,14 @@ func (g *Gate) TakeTurn(ctx context.Context, wait time.Duration) (left time.Dura
 // EndTurn lets the next caller of TakeTurn continue.
 func (g *Gate) EndTurn() { <-g.turn }
 
-// newValues returns a cache for the plans that valuesOf in fill/upsertid.go makes.
+// newValues returns a cache for the plans that Answer.valuesOf in package outcome makes.
 func newValues() *plans.Cache { return plans.NewCache(CacheEntries/32, CacheBytes/32) }
 
 // TemporaryGates holds a [Gate] (what the catalog says) for each table name that meant
 // a temporary table of the connection, while these tables stay as they are.
 type TemporaryGates struct {
 	Gates map[*Table]*Gate
-	Since uint64 // the value of Columns.Since of the session at that time
+	Since uint64 // the value of Columns.Since of the session when Gates was last emptied
 }
 
 // Keep stores the facts about a temporary table.

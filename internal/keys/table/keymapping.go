@@ -62,7 +62,8 @@ func MapTo(row *sequence.Sequence, src policy.Source, mapping keysource.Mapping)
 	}
 	row.Parameters, row.Fresh = mapping.Parameters(), true
 	if c, ok := mapping.(*keysource.Coprime); ok {
-		// For a coprime, the policy's start is not one of the counter's numbers.
+		// For a coprime, the policy's start says where its steps begin. It is not a number
+		// of the counter, so the row does not begin there.
 		row.Made.Start = 0
 		if src.Table != nil {
 			row.Codec = residues{c}

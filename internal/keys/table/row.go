@@ -23,7 +23,7 @@ func (k *Column) Row(state string, facts *Facts, columns []store.Column) sequenc
 		Create: src.CreateRow() && (facts.Unseen == nil || facts.Made || k.Rule.Shared),
 	}
 	if facts.Made {
-		row.Made.Start = cmp.Or(row.Made.Start, 1) // the table is empty
+		row.Made.Start = cmp.Or(row.Made.Start, 1) // the text creates the table, which is empty
 	}
 	if src.Upstream != "" {
 		row.Parameters = upstream.Parameters

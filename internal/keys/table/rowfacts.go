@@ -23,7 +23,7 @@ type RowFacts struct {
 	// column; nil if it accepts them, as far as the catalog shows.
 	Unfit []error
 
-	Columns []string // the key columns, as the catalog names them; empty for one it does not have
+	Columns []string // the key columns, as the catalog names them; empty for a column that the table does not have
 	Leads   []bool   // for each key, whether an index begins with the column
 	unique  []catalog.UniqueIndex
 }

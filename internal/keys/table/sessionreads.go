@@ -25,9 +25,9 @@ func (e *Engine) SessionReads(query string) (reads []string) {
 	return reads
 }
 
-// mayMake reports whether a policy entry may make the number that is asked for. On
-// PostgreSQL the name of a sequence is table_column_seq, which shows the column. On
-// other engines any entry may be meant.
+// mayMake reports whether a policy entry may make the number that r asks for. On
+// PostgreSQL the name of a sequence is table_column_seq, which shows the column. On other
+// engines any entry may be meant.
 func (e *Engine) mayMake(r effects.SessionRead) bool {
 	p := e.Policy
 	switch {
