@@ -49,7 +49,7 @@ type Dialect struct {
 
 	Transactions Transactions // savepoints, and facts about the end of a transaction
 
-	Place Place // where the engine looks for tables without a schema
+	Place Place // where the engine looks for a table that is named without a schema
 
 	// QuoteOpen and QuoteClose enclose an identifier that keyfill writes;
 	// a QuoteClose inside it is doubled.
@@ -77,9 +77,10 @@ type Dialect struct {
 	// (https://www.sqlite.org/isolation.html, SQLITE_BUSY_SNAPSHOT).
 	OneWriter bool
 
-	// FirstID reports whether, if a column has AUTO_INCREMENT, LastInsertId is the
-	// number that the engine gave to the first row that it numbered; or else a key that
-	// a row has brought, or the id of the row that an upsert has changed.
+	// FirstID reports whether LastInsertId, for a table with AUTO_INCREMENT, is the number
+	// of the first row that the engine has numbered. If it has numbered no row,
+	// LastInsertId is a key that the INSERT itself has, or the id of the row that an
+	// upsert has changed.
 	FirstID bool
 
 	// UncountedRows reports whether the result of a statement that returns rows does
@@ -91,7 +92,8 @@ type Dialect struct {
 	LeavesNoTrace bool
 
 	// Conversion is a query that returns 1 if the session may store other bytes than an
-	// argument has, and otherwise 0. It is empty if no session does.
+	// argument has, and otherwise 0. It is empty if every session stores an argument's own
+	// bytes.
 	Conversion string
 
 	// Cluster is a query that returns 1 or "on" if another server takes writes too, so
@@ -143,7 +145,7 @@ type Dialect struct {
 	First string
 
 	// FreshCounters is a statement after which information_schema shows the present
-	// counters of tables. It is empty if information_schema always does.
+	// counters of tables. It is empty if information_schema always shows them.
 	FreshCounters string
 
 	// IndexSchema reports whether CREATE INDEX takes the schema before the name of the

@@ -66,8 +66,8 @@ func (c ErrorClass) Transient() bool { return c == ErrorTransaction || c == Erro
 type ErrorCodes struct {
 	Class ErrorClass
 
-	// States are SQLSTATEs. One of two characters stands for all states that begin with
-	// them.
+	// States are SQLSTATEs. A string of two characters stands for all states that begin
+	// with them.
 	States []string
 
 	// Numbers are the engine's own error numbers. If the engine has extended codes, a
@@ -147,7 +147,8 @@ var postgresErrors = Errors{Codes: []ErrorCodes{
 	{Class: ErrorReadOnly, States: []string{"25006"}},
 	{Class: ErrorLogin, States: []string{"28"}},
 	{Class: ErrorNoDatabase, States: []string{"3D"}},
-	// Through a pooler a session may have prepared statements of other clients.
+	// Through a pooler, a session may have prepared statements and cursors of other
+	// clients and lack its own; another session may succeed.
 	{Class: ErrorPassing, States: []string{"42P05", "26", "34"}},
 	{Class: ErrorRefused, States: []string{"21", "22", "23", "42", "44"}},
 	{Class: ErrorPassing, States: []string{"08", "40003", "53", "57", "58", "55006"}},

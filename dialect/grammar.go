@@ -86,8 +86,8 @@ type Grammar struct {
 	// CREATE gives a body of statements.
 	Routines []string
 
-	// BodyWords are the words, in lower case, one of which follows the only BEGIN of
-	// such a body; nil if any statement may follow, and blocks nest.
+	// BodyWords are the words, in lower case, one of which follows the only BEGIN in
+	// the body of a routine; nil if any statement may follow BEGIN, and blocks nest.
 	BodyWords []string
 
 	// RoutineIsRest reports whether a definition of a routine or trigger reaches to the

@@ -4,14 +4,14 @@ package dialect
 // session: not the rows that a transaction saw when it began, and not the rows of a
 // replica that a proxy asks.
 type Latest struct {
-	// Lock is the clause at the end of such a query. NoWait is the clause at the end of
-	// a query that does not wait for other sessions' locks either. Both are empty if
-	// every query of a connection sees these rows.
+	// Lock is the clause at the end of a query that reads the rows that were stored last.
+	// NoWait is the clause at the end of such a query that also does not wait for other
+	// sessions' locks. Both are empty if every query of a connection reads these rows.
 	Lock, NoWait string
 
 	// Wait is the clause at the end of a query that waits until no open transaction has
-	// stored the row that the query names. The query needs no other privilege. It is
-	// empty if no query waits for a row that is not committed.
+	// stored the row that the query names. The query needs no privilege besides SELECT.
+	// It is empty if no query waits for a row that is not committed.
 	Wait string
 
 	// LeftOut is a query for the warnings of the statement before, with the number and
@@ -24,9 +24,9 @@ type Latest struct {
 	// query that waits does not see them.
 	Dirty bool
 
-	// Gaps reports whether such a query locks the gap around a row that it does not
-	// find, and more than the rows that it finds if it names several. Then each row is
-	// read by a query of its own.
+	// Gaps reports whether a query with Lock or NoWait locks the gap around a row that it
+	// does not find, and more than the rows that it finds if it names several. Then each
+	// row is read by a query of its own.
 	Gaps bool
 }
 
@@ -41,5 +41,6 @@ var mysqlLatest = Latest{Lock: " FOR UPDATE", NoWait: " FOR UPDATE NOWAIT", Gaps
 // transactions that delete the row or change its key.
 var postgresLatest = Latest{Lock: " FOR KEY SHARE", NoWait: " FOR KEY SHARE NOWAIT"}
 
-// Transact-SQL reference, "SET TRANSACTION ISOLATION LEVEL": READ UNCOMMITTED.
+// Transact-SQL reference, "SET TRANSACTION ISOLATION LEVEL": under READ UNCOMMITTED a
+// session sees rows that are not committed.
 var sqlserverLatest = Latest{Dirty: true}

@@ -65,7 +65,7 @@ type Params struct {
 	// the next argument.
 	ByPosition bool
 
-	FoldedNames bool // names compare without case
+	FoldedNames bool // names of placeholders compare without case
 
 	// FirstUse reports whether some drivers number $7 by its first place in the text,
 	// and others by its digits.

@@ -92,7 +92,7 @@ var mysql = Dialect{
 	Caseless:      true,
 	BytesAreText:  true,
 	FirstID:       true,
-	UncountedRows: true, // the results of go-sql-driver/mysql do not count them
+	UncountedRows: true, // the results of go-sql-driver/mysql do not count the rows of a statement that returns rows
 	Conversion:    "SELECT @@character_set_client <> @@character_set_connection AND 'binary' NOT IN (@@character_set_client, @@character_set_connection)",
 	Cluster:       "SELECT @@wsrep_on",
 	DefaultLayout: SequentialAsString,
@@ -115,7 +115,7 @@ var mariadb = func() Dialect {
 	d.Numbering.Major, d.Numbering.Minor = 10, 2
 	d.Numbering.UUIDv4 = Function{"UUID_v4()", 11, 7}
 	d.Numbering.UUIDv7 = Function{"UUID_v7()", 11, 7}
-	d.FreshCounters = "" // MariaDB has no such setting
+	d.FreshCounters = "" // MariaDB has no information_schema_stats_expiry
 	d.Transactions = mariadbTransactions
 	return d
 }()

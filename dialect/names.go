@@ -22,7 +22,8 @@ func (d *Dialect) Fold(name string, quoted bool) string {
 	return foldASCII(name)
 }
 
-// FoldTable is Fold for the name of a table or schema.
+// FoldTable returns the form in which the name of a table or schema is compared. It is the
+// result of Fold unless the server compares such names exactly.
 func (d *Dialect) FoldTable(name string, quoted bool) string {
 	if d.ExactTables {
 		return name

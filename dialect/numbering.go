@@ -16,9 +16,10 @@ type Numbering struct {
 	// the engine, and not before. So no row gets a key that is not its own.
 	Fail string
 
-	// FailState and FailNumber are the SQLSTATE and the engine's number of that error,
-	// empty and 0 if it has none. Failure is a part of Fail that the error repeats, in
-	// lower case and in whatever language; empty if it repeats nothing.
+	// FailState and FailNumber are the SQLSTATE and the engine's number of the error that
+	// Fail causes; FailState is empty, and FailNumber 0, if the error has none. Failure
+	// is a part of Fail that the error repeats, in lower case and in whatever language;
+	// empty if it repeats nothing.
 	FailState  string
 	FailNumber int
 	Failure    string

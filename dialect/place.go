@@ -1,8 +1,8 @@
 package dialect
 
-// Place holds the query that asks a session where it looks for tables without a schema.
-// If two sessions give the same answer, a name means the same table in both, except for
-// temporary tables.
+// Place holds the query that asks a session where it looks for tables that are named
+// without a schema. If two sessions give the same answer, a name means the same table in
+// both, except for temporary tables.
 type Place struct {
 	// Query returns one text: a schema, or in PostgreSQL a search path. NULL means
 	// empty. If a session may take another role, a second text is the user whose rights

@@ -71,8 +71,8 @@ type Setting struct {
 	OneByOne bool
 }
 
-// sqlMode is the setting of MySQL. Up to 5.7 it had the modes of other engines too (5.7
-// manual, section 5.1.10).
+// sqlMode is the setting of MySQL. Up to MySQL 5.7, sql_mode had the modes of other
+// engines too (5.7 manual, section 5.1.10).
 var sqlMode = Setting{
 	Name:    "sql_mode",
 	Query:   "SELECT CONCAT(@@SESSION.sql_mode, ',', @@SESSION.character_set_client)",
@@ -150,8 +150,9 @@ func (s *Setting) Read(answer string) (set Settings) {
 	return set
 }
 
-// ReadAnswer is Read for a whole answer to Query. It returns false if the session's
-// character set is not among Clients.
+// ReadAnswer returns the settings for a whole answer to Query, which may end with the
+// client's character set. It returns false if the session's character set is not among
+// Clients.
 func (s *Setting) ReadAnswer(answer string) (set Settings, known bool) {
 	if s.Clients == nil {
 		return s.Read(answer), true
@@ -189,8 +190,8 @@ func isBehindWide(text string, c byte) bool {
 	}
 }
 
-// Of returns the part of a session's settings that matters for a text which depends on
-// the settings in.
+// Of returns the part of a session's settings that matters for a text. The parameter in
+// has the settings on which the reading of the text may depend.
 func (s Settings) Of(in Settings) Settings {
 	if s &= in; s&(OracleMode|MSSQLMode) != 0 {
 		s |= ANSIQuotes
@@ -218,8 +219,8 @@ func (d *Dialect) Others(text string) []Settings {
 }
 
 // With returns the dialect under other settings of the session. Settings that the
-// engine does not have are ignored. The same settings give the same value, and
-// d.Settings gives d itself, as does a dialect that is not one of [All].
+// engine does not have are ignored. The same settings give the same value. With returns
+// d itself for d.Settings, and for any settings if d is not one of [All].
 func (d *Dialect) With(s Settings) *Dialect {
 	if d.Setting != nil {
 		s &= d.Setting.all()
@@ -247,8 +248,9 @@ func (s *Setting) all() (all Settings) {
 	return all
 }
 
-// possible are the settings that a session of each dialect can have: MariaDB's modes of
-// other engines include ANSI_QUOTES, and a client has one character set.
+// possible are the settings that a session of each dialect can have. Two kinds of
+// combinations cannot occur, and are left out: MariaDB's modes ORACLE and MSSQL without
+// ANSI_QUOTES, which both include, and several character sets of one client.
 var possible = func() map[string][]Settings {
 	all := map[string][]Settings{}
 	for _, d := range All() {
@@ -267,7 +269,7 @@ var possible = func() map[string][]Settings {
 type variant struct {
 	name     string
 	settings Settings
-	exact    bool // ExactTables
+	exact    bool // whether names of tables are compared exactly: see Dialect.ExactTables
 }
 
 // variants are all dialects under all settings that they can have.

@@ -17,7 +17,8 @@ type Transactions struct {
 
 	// Commits is a query for whether each statement of the session is a transaction of
 	// its own, 1 or 0, and for what follows a COMMIT. It is empty if each statement
-	// outside of transactions always is, and nothing follows a COMMIT.
+	// outside of transactions is always a transaction of its own, and nothing follows a
+	// COMMIT.
 	Commits string
 
 	// Open is a query for whether a transaction is open: 1, 0, or 2 if none is and the
@@ -30,8 +31,8 @@ type Transactions struct {
 	// with IGNORE too. Both are empty if no expression can test for a transaction.
 	KeyOpen, KeyShut string
 
-	// KeyNumber is the engine's number of that error. KeyText is a part of its message,
-	// whatever its language, and of KeyShut.
+	// KeyNumber is the engine's number of the error that this expression causes. KeyText
+	// is a part of that error's message, whatever its language, and of KeyShut.
 	KeyNumber int
 	KeyText   string
 
@@ -56,7 +57,8 @@ type Transactions struct {
 	// NULL before the transaction has written something. Fate is a query, sent by
 	// another session, for the state of the transaction with the number %: "in
 	// progress", "aborted", which is final, or anything else. Both are empty if the
-	// engine cannot answer. An engine that only imitates this one may refuse them.
+	// engine cannot answer. Another engine that imitates this engine may refuse both
+	// queries.
 	Number, Fate string
 
 	// ReadOnly is a statement after which a session can change no database. It is empty

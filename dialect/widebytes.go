@@ -9,7 +9,8 @@ func (w *WideBytes) Is(first, second byte) bool { return w[first]&1 != 0 && w[se
 
 // The bytes are in strings/ctype-gbk.c, ctype-big5.c, ctype-sjis.c and ctype-cp932.c of
 // MySQL and MariaDB. gb18030 is read as gbk: its characters of four bytes have a digit
-// second and fourth, so no pair reaches beyond one of them.
+// second and fourth, so a pair of bytes never begins in such a character and ends after
+// it.
 var (
 	gbkBytes  = wideBytes([][2]byte{{0x81, 0xFE}}, [][2]byte{{0x40, 0x7E}, {0x80, 0xFE}})
 	big5Bytes = wideBytes([][2]byte{{0xA1, 0xF9}}, [][2]byte{{0x40, 0x7E}, {0xA1, 0xFE}})

@@ -67,13 +67,14 @@ const (
 	// same key.
 	ErrPrepare Reason = "prepare"
 	// ErrBlock is returned when the INSERT is in a block of statements that may be a
-	// routine's; when it is beside GOTO; and, in any block, for a key that belongs to
-	// its transaction.
+	// routine's; when it is beside GOTO; and, in any block, for a key that is reserved
+	// in the INSERT's own transaction.
 	ErrBlock Reason = "block"
 	// ErrLoop is returned when the INSERT may be in a loop.
 	ErrLoop Reason = "loop"
 	// ErrMerge is returned for MERGE if the text does not show how many rows its source
-	// has, or if a column for the keys in the source would show elsewhere.
+	// has, or if a column for the keys, added to the source, would show in another part
+	// of the statement.
 	ErrMerge Reason = "merge"
 	// ErrOutputInto is returned for OUTPUT … INTO, whose rows come from another
 	// statement.

@@ -73,7 +73,7 @@ func binaryFit(col *catalog.Column) (Fit, bool) {
 const (
 	uuidLength    = 36
 	ulidLength    = 26
-	leastLength   = 6  // of a coprime: shorter texts often have a meaning
+	leastLength   = 6  // the least length of a key of kind coprime: shorter texts often have a meaning
 	base62Longest = 10 // with this length, the number of all keys fits into 63 bits
 	base32Longest = 12
 )

@@ -39,7 +39,8 @@ func (f *finder) textArgument(call *ast.CallExpr) int {
 		if !isStringType(p.Type()) {
 			continue
 		}
-		// If there are two texts, the other one is the name of the prepared statement.
+		// If a call has two strings, the one that is called sql, query or stmt is the text,
+		// and the other is the name of the prepared statement.
 		if found < 0 || slices.Contains([]string{"sql", "query", "stmt"}, p.Name()) {
 			found = i
 		}
@@ -143,7 +144,7 @@ func (f *finder) visitText(call *ast.CallExpr, arg ast.Expr) {
 		return
 	}
 	if v, ok := f.object(arg).(*types.Var); ok && f.vars[v] != nil && f.isOneOfTexts(f.vars[v]) {
-		return // each of its texts is found where it is assigned
+		return // each text of the variable is found where it is assigned
 	}
 	f.unknown = append(f.unknown, Call{call, arg})
 }

@@ -16,7 +16,7 @@ type folding struct {
 	env     map[*types.Var][]Part // the texts so far of the variables that are being folded
 	inside  bool                  // whether the expression is examined elsewhere, so that its unknown parts are not noted
 
-	embedded string // the path of the embedded file whose whole text the expression is; empty if it is none
+	embedded string // the path of the embedded file whose whole text the expression is; empty for any other text
 }
 
 // expr returns the text of an expression of type string, as known and unknown parts.
@@ -78,8 +78,8 @@ func (g *folding) variable(v *types.Var, at token.Pos) ([]Part, bool) {
 	return g.straight(known, at)
 }
 
-// once returns the text that the only assignment of a variable gives it, which is its
-// declaration.
+// once returns the text that a variable gets in its declaration, which is its only
+// assignment.
 func (g *folding) once(p *piece) ([]Part, bool) {
 	switch {
 	case p.call != nil:

@@ -287,7 +287,7 @@ func (f *finder) text(e ast.Expr) bool {
 	g := folding{f: f}
 	parts := g.expr(e)
 	if len(g.unknown) == 1 && g.unknown[0] == e {
-		return false // its parts are examined separately
+		return false // the parts of the expression are examined separately
 	}
 	if !anyKnown(parts) {
 		g.walkUnknown()

@@ -23,7 +23,7 @@ type variable struct {
 type piece struct {
 	of    *variable
 	at    token.Pos
-	list  ast.Node      // the statement list that the write is in; nil for the package's
+	list  ast.Node      // the statement list that the write is in; nil outside of functions
 	expr  ast.Expr      // the written value; nil if it is not a single expression
 	call  *ast.CallExpr // the call that returns the value, if it is one of several results
 	adds  bool          // whether the value is added to the variable's present text
@@ -117,7 +117,7 @@ func (r *reading) visit(n ast.Node) {
 	case *ast.FuncDecl:
 		r.loseAll(n.Recv)
 	case *ast.FuncType:
-		r.loseAll(n.Params) // their values come from the caller
+		r.loseAll(n.Params) // the values of parameters come from the caller
 	case *ast.ReturnStmt:
 		if len(n.Results) == 0 {
 			r.loseAll(r.results()) // a bare return uses the results without naming them

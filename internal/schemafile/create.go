@@ -183,8 +183,8 @@ func (r *reader) element(t *catalog.Declaration, s *statement) bool {
 	return ok
 }
 
-// constraint reads a constraint or an index of a table, and reports whether the tokens are
-// one.
+// constraint reads a constraint or an index of a table, and reports whether the next tokens
+// are a constraint or an index.
 func (r *reader) constraint(t *catalog.Declaration, s *statement) bool {
 	begin := s.at
 	name := ""

@@ -63,7 +63,7 @@ func Read(d *dialect.Dialect, scripts ...io.Reader) (*catalog.Overview, []Unread
 }
 
 // goesDown reports whether the text after the comments is the part of a migration that
-// undoes it. isDown says whether the text before them is.
+// undoes it. isDown says whether the text before the comments is in such a part.
 func goesDown(comments string, isDown bool) bool {
 	for line := range strings.Lines(comments) {
 		words := strings.Fields(strings.ToLower(strings.TrimLeft(line, "-/* ")))

@@ -61,9 +61,9 @@ func Pause(ctx context.Context, tries int) bool {
 // sharedLock is SQLITE_LOCKED_SHAREDCACHE: https://www.sqlite.org/rescode.html.
 const sharedLock = 262
 
-// IsSharedLock reports whether err means that another connection that shares the cache of
-// this one has locked the table or the database. SQLite then does not wait for
-// busy_timeout.
+// IsSharedLock reports whether err means that another connection, which shares SQLite's
+// cache with the connection that failed, has locked the table or the database. SQLite then
+// does not wait for busy_timeout.
 func IsSharedLock(err error) bool { return sqlcode.Is(err, sharedLock) }
 
 // SendsAgain reports whether to send a statement again that SQLite has refused because of a
@@ -74,8 +74,9 @@ func SendsAgain(ctx context.Context, c *Conn, a *Again, err error) bool {
 	return c.Tx == Outside && c.server.StatesOnConnection() && IsSharedLock(err) && a.Wait(ctx, err)
 }
 
-// ReservesAgain is [SendsAgain] for a statement of keyfill's own that reserves numbers: it
-// is sent again after an error about any lock.
+// ReservesAgain reports whether to send a statement of keyfill's own that reserves numbers
+// again, as [SendsAgain] does for statements of the application, but after an error about
+// any lock.
 func ReservesAgain(ctx context.Context, c *Conn, a *Again, err error) bool {
 	return c.Tx == Outside && c.server.StatesOnConnection() && sqlcode.ClassOf(c.server.Dialect(), err) == dialect.ErrorLock && a.Wait(ctx, err)
 }

@@ -19,7 +19,8 @@ func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if err != nil {
 		return nil, err
 	}
-	// If a transaction was open already, the engine has refused another one, or counts them.
+	// If a transaction was open already, it may still be open after this one ends: some
+	// engines count transactions that are begun inside one another.
 	c.begun, c.nested = true, c.Tx != Outside
 	c.follow(effects.TxBegins, nil)
 	return sessionTx{Tx: tx, session: c, ctx: ctx}, nil
@@ -33,9 +34,9 @@ type sessionTx struct {
 	ctx     context.Context
 }
 
-// Rollback marks the connection as unusable if its driver is not both a SessionResetter and
-// a Validator: after the end of a transaction's context, database/sql closes such a
-// connection, but it sees a [Conn], which is both.
+// Rollback marks the connection as unusable if the transaction's context has ended and the
+// driver's connection is not both a SessionResetter and a Validator. database/sql itself
+// would then close that connection, but it sees a [Conn], which is both.
 func (t sessionTx) Rollback() error {
 	c := t.session
 	if t.ctx.Err() != nil && (c.resetter == nil || c.validator == nil) {
@@ -49,7 +50,7 @@ func (t sessionTx) Rollback() error {
 
 func (t sessionTx) rollback() error {
 	c := t.session
-	c.Columns.forget() // DDL may have been undone
+	c.Columns.forget() // the rollback may undo DDL
 	c.Settings.ends()
 	c.Place.ends()
 	err := t.Tx.Rollback()
@@ -65,7 +66,7 @@ func (t sessionTx) Commit() error {
 	c := t.session
 	if c.OnEnd != nil {
 		if err := c.OnEnd.BeforeEnd(t.ctx, true); err != nil {
-			_ = t.rollback() // it can only fail if the connection is lost, or is closed because of it
+			_ = t.rollback() // the rollback only fails if the connection is lost, or the connection is closed because the rollback failed
 			return err
 		}
 	}

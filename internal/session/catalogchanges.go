@@ -10,13 +10,14 @@ import "github.com/keyfill/keyfill/internal/rewrite/words"
 // catalogChanges records whether the open transaction has changed tables.
 type catalogChanges struct {
 	On    bool   // whether it has changed tables, or may have
-	Times uint64 // how often tables had to be asked for again
+	Times uint64 // how often Note was called; after each call, facts about tables have to be asked for again
 
 	// OnEnd is called when a transaction that has changed tables ends; it may be nil.
 	OnEnd func()
 }
 
-// sends notes that a text is executed while a transaction is open, or may be.
+// sends calls Note if the text, which is executed while a transaction is or may be open,
+// may change a table.
 func (a *catalogChanges) sends(t *text) {
 	if !t.leaves(words.CatalogLeft) {
 		a.Note()

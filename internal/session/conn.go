@@ -45,7 +45,7 @@ func New(conn driver.Conn, s *Server) Conn {
 	c := Conn{transaction: transaction{link: link{newDriverConn(conn), s}, Begins: 1}}
 	c.own = newOwnConn(conn, s)
 	if s.StatesOnConnection() {
-		c.Place = knownPlace{At: s.Places.Of(""), Asked: true} // until a database is attached
+		c.Place = knownPlace{At: s.Places.Of(""), Asked: true} // SQLite's location is known until a database is attached
 	}
 	return c
 }
@@ -94,7 +94,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 		c.own.unwraps()
 		c.Unwrapped = true
 		c.Columns.forget()
-		c.Columns.unsure = true // the session does not see what runs on it
+		c.Columns.unsure = true // the session does not see what runs on the driver's connection
 		c.Settings = knownSettings{unsure: true}
 		c.converted.unsure = true
 		c.Place.Asked, c.Place.unsure, c.Place.Moved = false, true, true

@@ -18,7 +18,7 @@ type convertedArguments struct {
 	asked, converts bool
 
 	touched bool // whether a text may have set a character set
-	unsure  bool // whether such a text was prepared, or the application has the driver's connection
+	unsure  bool // whether a text that may set a character set was prepared, or the application has the driver's connection
 }
 
 // unaskedConversion, noConversion and conversion say whether new sessions of the database

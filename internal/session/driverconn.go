@@ -9,7 +9,7 @@ import (
 // Route says by which method of a driver's connection a text and its arguments are sent.
 type Route uint8
 
-// The two routes.
+// The routes: Exec and Query, each with a context or without.
 const (
 	ByExec Route = iota
 	ByQuery

@@ -11,7 +11,7 @@ import (
 // text. Both are empty if there may be more statements.
 func single(d *dialect.Dialect, query string) (word, rest string) {
 	if d.Grammar.NoSemicolon {
-		return "", "" // another statement may follow after white space
+		return "", "" // in Transact-SQL another statement may follow without a semicolon
 	}
 	query = strings.TrimRight(withoutComments(d, query), "; \t\r\n")
 	if strings.Contains(query, ";") {

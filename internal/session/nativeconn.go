@@ -9,7 +9,8 @@ import "database/sql/driver"
 type NativeConn interface {
 	driver.Conn
 
-	// Texts returns what executes the texts of the application on this connection.
+	// Texts returns the interfaces that execute the texts of the application on this
+	// connection.
 	Texts() (driver.ExecerContext, driver.QueryerContext)
 
 	// InTransaction reports whether a transaction is open, according to the engine's last
@@ -40,7 +41,7 @@ func (t *transaction) told(open bool) {
 		t.Undos++
 		t.Losses++
 		t.Ends++
-		t.nested = true // more than one transaction may have begun
+		t.nested = true // several transactions may have begun, one inside another
 	case !open && t.begun:
 		t.MarkEnded()
 	case !open:

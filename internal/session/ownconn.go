@@ -23,7 +23,7 @@ import (
 const (
 	stateNotPrepared = "26000"
 	stateOtherTypes  = "0A000"
-	stateAborted     = "25P02" // the transaction has failed before
+	stateAborted     = "25P02" // an earlier statement of the open transaction has failed
 )
 
 // ownConn is the driver's connection for keyfill's own statements.
@@ -38,7 +38,7 @@ type ownConn struct {
 	mark string // appended to each text; empty until a prepared statement may be gone
 	gone int    // how often prepared statements may have gone
 
-	reset bool // whether the connection has come back from the pool since, where a function of the application may have reset it
+	reset bool // whether the pool has handed the connection out again since gone last changed; a function of the application may have reset it then
 }
 
 var (
@@ -112,7 +112,7 @@ func (o *ownConn) times() int {
 }
 
 // failed handles the error of a text of the application: if its prepared statement is gone,
-// those for keyfill's own texts may be gone too.
+// the prepared statements of keyfill's own texts may be gone too.
 func (o *ownConn) failed(err error) {
 	if o != nil && isState(err, stateNotPrepared) {
 		o.learn(err)
@@ -178,7 +178,7 @@ func sentOwn[T any](o *ownConn, query string, send func(text string) (T, error))
 	case err == nil:
 		return answer, nil
 	case dbconn.IsRefused(err):
-		return answer, driver.ErrSkip // so that the caller prepares it
+		return answer, driver.ErrSkip // so that the caller prepares the text
 	case !IsForgotten(err):
 		return answer, err
 	}
@@ -188,7 +188,7 @@ func sentOwn[T any](o *ownConn, query string, send func(text string) (T, error))
 	again, failed := send(query + o.mark)
 	switch {
 	case IsForgotten(failed):
-		o.mark = mark // the engine means something else by the code
+		o.mark = mark // a new text fails in the same way, so the error is not about a prepared statement
 		return answer, err
 	case isState(failed, stateAborted):
 		return answer, err

@@ -23,7 +23,7 @@ import (
 // Location is where sessions look for tables (their database, schema or search path), with
 // the tables that were found there. It is safe for concurrent use.
 type Location struct {
-	Answer string // the session's answer: see catalog.Place
+	Answer string // the session's answer when it was asked where it looks for tables: see catalog.Place
 
 	mu    sync.Mutex
 	found map[string]string // the schemas of tables that are there, by the tables' names
@@ -118,7 +118,8 @@ type places struct {
 	States atomic.Pointer[string]
 }
 
-// maxPlaces bounds the locations that are remembered. Others are made anew for each use.
+// maxPlaces bounds the locations that are remembered. Locations beyond it are made anew for
+// each use.
 const maxPlaces = 10000
 
 // Of returns the location for a session's answer.
@@ -178,7 +179,7 @@ func (p *places) forgetNamed(d *dialect.Dialect, text string) {
 // that may have changed it.
 type knownPlace struct {
 	At    *Location // the session's location when it was asked last
-	User  string    // the user whose rights applied then; empty if a session has only one user
+	User  string    // the user whose rights applied when At was asked for; empty if a session has only one user
 	Asked bool      // whether At is valid
 
 	// First is the location of the session when it began; nil if it was not asked then.
@@ -193,8 +194,9 @@ type knownPlace struct {
 	unsure bool
 
 	// Moved is true after a text was sent, or prepared, that may have changed the location, or
-	// have made, renamed or dropped a table; a function may do so without a word about it.
-	// Moved stays true, since a temporary table remains too.
+	// have made, renamed or dropped a table; a function that the text calls may have done
+	// so, although the text does not show it. Moved stays true, since a temporary table
+	// remains too.
 	Moved bool
 
 	// unnamed is true after a text was sent that may have made a temporary table without
@@ -234,7 +236,7 @@ func (k *knownPlace) sends(t *text) {
 	}
 	switch {
 	case !k.Asked:
-		k.Changed = true // it is not known what was set before
+		k.Changed = true // the location was not asked for, so an earlier text may have changed it
 	case !leaves:
 		k.Asked, k.Changed = false, true
 	case k.Changed && !t.leaves(words.TransactionLeft):
@@ -281,7 +283,8 @@ func (k *knownPlace) resets(about *drivers.Facts) {
 }
 
 // makesNames notes that a text is about to be executed which may make, rename or drop
-// tables. If a transaction may be open (inside), other connections see that when it ends.
+// tables. If a transaction may be open (inside), other connections see the change when the
+// transaction ends.
 func (k *knownPlace) makesNames(all *places, t *text, inside bool) {
 	d, query := t.dialect, t.query
 	if !d.Place.Path || t.leaves(words.NamesLeft) || len(effects.TemporaryOfAny(d, query)) > 0 {

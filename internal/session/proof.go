@@ -22,8 +22,8 @@ import (
 //	MariaDB      the key is an expression that fails if no transaction is open
 //	MySQL        a savepoint is set before the number is drawn and released afterwards
 //	SQLite       BEGIN has to fail after the number was drawn
-//	PostgreSQL   nothing ends a transaction between the two
-//	SQL Server   likewise, without an error that the current statement gets
+//	PostgreSQL   nothing ends a transaction between the draw and the INSERT
+//	SQL Server   nothing ends it without an error of the current statement
 //
 // With autocommit off, where a transaction begins implicitly, the savepoint is MariaDB's
 // proof, too.

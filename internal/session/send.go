@@ -154,7 +154,7 @@ func (c *driverConn) convert(nv *driver.NamedValue) (err error) {
 
 // MeansAsSeen reports whether names of tables mean the same on a connection as in home, the
 // location in which sessions begin: the connection has no temporary tables, its transaction
-// has changed no tables, and its location is home, as far as that needs no proof. home is
+// has changed no tables, its location is home, and no text may have changed that. home is
 // nil if the location does not matter.
 func MeansAsSeen(c *Conn, home *Location) bool {
 	return !c.Temporary.Every && c.Temporary.Names == nil && !c.Altered.On && (home == nil || c.Place.Asked && c.Place.At == home && !c.Place.Moved)
@@ -166,7 +166,7 @@ func MeansAsSeen(c *Conn, home *Location) bool {
 type skipping struct{ times uint8 }
 
 // skipsExpected is how often the driver answers ErrSkip before another ErrSkip is expected.
-// skipsUntried is how many texts are then prepared without a try, before one is tried
+// skipsUntried is how many texts are then prepared without a try, before a text is tried
 // again.
 const (
 	skipsExpected = 3

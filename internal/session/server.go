@@ -13,8 +13,8 @@ import (
 type Server struct {
 	Driver drivers.Facts
 
-	// Detached means that keys come from stand-ins for stores, as in tests: the engine is
-	// asked nothing, and keeps no state.
+	// Detached means that a test has replaced the stores from which keys come: the engine
+	// is asked nothing, and keeps no state.
 	Detached bool
 
 	may []*dialect.Dialect // the dialects that the server may have: one, or MySQL's and MariaDB's

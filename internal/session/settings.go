@@ -38,7 +38,7 @@ func (k *knownSettings) sends(t *text) {
 		k.begins.asked, k.changed = false, true
 	}
 	if !k.Asked {
-		k.changed = true // it is not known what the settings were before
+		k.changed = true // the settings were not asked for, so an earlier text may have changed them
 	} else if !t.leaves(words.SettingsLeft) {
 		k.Asked, k.changed = false, true
 	}

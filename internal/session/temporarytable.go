@@ -35,7 +35,7 @@ func (n *temporaryNames) Any() bool { return n.Every || n.Names != nil }
 // add adds the names of the temporary tables that a text may make.
 func (n *temporaryNames) add(d *dialect.Dialect, query string) {
 	for _, name := range effects.TemporaryOfAny(d, query) {
-		n.note(d.Fold(name, true)) // a noted name may also belong to no hidden table
+		n.note(d.Fold(name, true)) // it does no harm to note a table that hides no configured table
 	}
 }
 

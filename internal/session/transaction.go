@@ -40,7 +40,7 @@ type transaction struct {
 	Ongoing store.Ongoing // facts about the open transaction, for the store
 
 	begun     bool // whether BeginTx has begun a transaction that has got neither Commit nor Rollback
-	nested    bool // whether a text may have begun, or ended, a transaction inside of that one
+	nested    bool // whether a text may have begun, or ended, another transaction inside of the transaction of BeginTx
 	left      bool // whether a Commit has failed and may have left open a transaction that nothing ends
 	unwrapped bool // whether the application has the driver's connection, and may send texts that are not seen
 
@@ -50,9 +50,9 @@ type transaction struct {
 	// keeps the count with the value, and compares.
 	Begins, Undos uint64
 
-	// Losses counts the events of Undos, and all errors of the application's texts. A Commit
-	// that succeeds proves that everything its transaction did after the last of these is
-	// stored.
+	// Losses counts the events of Undos, and all errors of the application's texts. A
+	// Commit that succeeds proves that everything its transaction did after the last such
+	// event or error is stored.
 	Losses uint64
 
 	// Ends counts the events that may have ended a transaction, and stored what it has done so
@@ -94,7 +94,7 @@ func (t *transaction) follow(effect effects.Transaction, err error) {
 		t.Tx, t.Ended = Outside, false
 	}
 	if (effect == effects.TxEnds || effect == effects.TxUnknown) && !t.begun && t.dialect().Transactions.Open != "" {
-		t.Ended = false // the application has ended it, and the engine is asked whether a transaction is open
+		t.Ended = false // the application has ended the transaction, and the engine is asked whether another is open
 	}
 	if t.Tx == Outside {
 		t.Altered.ends()
@@ -129,7 +129,7 @@ type Ending interface {
 
 // ends notes that the transaction of a BeginTx has got its Commit or Rollback. A
 // transaction that a text has begun inside of it may still be open, on an engine that
-// counts them.
+// counts nested transactions.
 func (t *transaction) ends(err error) {
 	nested := t.nested && t.dialect().Transactions.Open != ""
 	t.begun, t.nested = false, false
@@ -169,7 +169,7 @@ func (t *transaction) NoteRan(effect effects.Transaction, what words.Concern, er
 
 // followText is [transaction.follow] for a text of the application. On an engine whose
 // driver opens and ends transactions itself (Transactions.Driver), texts do not show
-// whether one is open; they only count as events that may have undone something.
+// whether a transaction is open; they only count as events that may have undone something.
 func (t *transaction) followText(effect effects.Transaction, err error) {
 	t.nested = t.nested || effect != effects.TxUnchanged
 	t.left = t.left && (effect != effects.TxEnds || err != nil)
@@ -193,7 +193,7 @@ func (t *transaction) renames() {
 func (t *transaction) controlled(what words.Concern) {
 	if what&words.ConcernsTransaction != 0 {
 		if !t.Ongoing.Ours {
-			t.Ongoing = store.Ongoing{} // a rollback to a savepoint undoes the transaction's mark
+			t.Ongoing = store.Ongoing{} // a rollback to a savepoint undoes the mark by which later statements recognize the transaction
 		}
 		t.Undos++
 	}

@@ -138,7 +138,7 @@ func (t *transaction) askOpen(ctx context.Context, question string) error {
 		if t.Tx != Inside {
 			t.Tx, t.saved = Inside, false
 			t.Begins++
-			t.nested = true // more than one transaction may have begun
+			t.nested = true // several transactions may have begun, one inside another
 		}
 	case ok && open == 0 && !t.begun:
 		t.Tx, t.left = Outside, false

@@ -34,7 +34,7 @@ type Format string
 // The kinds of logs, as the command line names them.
 const (
 	CSV     Format = "csvlog"  // PostgreSQL 18 documentation, section 19.8.4
-	JSON    Format = "jsonlog" // section 19.8.5, from PostgreSQL 15 on
+	JSON    Format = "jsonlog" // PostgreSQL 18 documentation, section 19.8.5; from PostgreSQL 15 on
 	Stderr  Format = "stderr"  // section 19.8
 	General Format = "general" // MySQL 8.4 Reference Manual, section 7.4.3
 	Slow    Format = "slow"    // section 7.4.5

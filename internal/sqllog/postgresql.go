@@ -29,8 +29,8 @@ func executed(message string) (text string, ok bool) {
 	return text, ok
 }
 
-// These are columns of csvlog, from 0, and their least number: PostgreSQL 18 documentation,
-// section 19.8.4. Later versions have more columns at the end.
+// These are indexes of columns of csvlog, from 0, and the least number of columns:
+// PostgreSQL 18 documentation, section 19.8.4. Later versions have more columns at the end.
 const (
 	csvSeverity = 11
 	csvMessage  = 13

@@ -123,7 +123,8 @@ func (s *splitter) setDelimiter() error {
 	return nil
 }
 
-// use skips the line of a USE that no delimiter ends, and reports whether it has.
+// use skips the line of a USE if no delimiter ends it, and reports whether it has skipped
+// the line.
 func (s *splitter) use() (bool, error) {
 	if err := s.ensure(leastRead); err != nil {
 		return false, err

@@ -356,7 +356,8 @@ func (s *splitter) noteBatch(word string) {
 	case "declare", "while", "goto", "return":
 		s.block = true
 	case "if":
-		// DROP … IF EXISTS, and ALTER TABLE … DROP COLUMN IF EXISTS
+		// IF opens no condition in DROP … IF EXISTS, nor in ALTER TABLE … DROP COLUMN IF
+		// EXISTS.
 		s.block = s.block || s.first != "drop" && s.first != "alter" && s.first != "create"
 	}
 }

@@ -37,7 +37,8 @@ func (j *Judge) Statement(query string) (Outcome, bool) {
 	}
 	ex, err := j.explainer.Explain(query)
 	if err != nil {
-		// A source that makes a literal key has failed, which is not the fault of the text.
+		// A source that makes a literal key has failed. That is not the fault of the text,
+		// so the INSERT counts as filled.
 		return Outcome{Action: Fill, Table: found.table(), Reason: err.Error()}, true
 	}
 	return Outcome{

@@ -32,7 +32,7 @@ type inserts struct {
 
 // table is a table as a text names it.
 type table struct {
-	schema, name string // folded
+	schema, name string // in the form in which the engine compares names
 	configured   bool   // whether the policy has a rule by which keyfill makes keys for the table
 }
 

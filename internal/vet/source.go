@@ -13,7 +13,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Finding is an INSERT in source, or what a rule reports about one.
+// Finding is an INSERT in source, or the report of a rule about an INSERT.
 type Finding struct {
 	Rule    string // the name of the rule; empty for an INSERT about which no rule reports
 	Message string // one sentence or two; empty if no rule reports

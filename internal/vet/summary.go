@@ -28,7 +28,7 @@ type TableCount struct {
 type ReasonCount struct {
 	Reason string
 	Count  int
-	First  string // where the first of them is
+	First  string // the position of the first INSERT with this reason
 }
 
 // Summarize counts findings. Tables and reasons are sorted by their counts, the greatest

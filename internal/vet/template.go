@@ -16,9 +16,10 @@ var (
 	verb   = regexp.MustCompile(`^%(?:\[\d+\])?[sdvq]\b`)
 )
 
-// template returns a text in which these parts (gaps) are unknown parts; nil if it has no
-// gap. A verb is a gap only if no known call executes the text as it is: a function of the
-// program may format it. Inside a string literal of the SQL neither is a gap.
+// template returns a text in which each action of text/template and each verb of fmt (a
+// gap) is an unknown part; nil if the text has no gap. A verb is a gap only if no known
+// call executes the text as it is: a function of the program may format it. Inside a string
+// literal of the SQL neither is a gap.
 func (j *Judge) template(t *gosql.Text) *gosql.Text {
 	if !t.Known() || t.Piece {
 		return nil

@@ -28,7 +28,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Actions of an INSERT. The first four are the actions of an explanation.
+// Actions of an INSERT. "keyfill explain" reports the first four too.
 const (
 	Fill    = "fill"
 	Keep    = "keep"
@@ -42,9 +42,9 @@ var Actions = []string{Fill, Keep, Pass, Refuse, Dynamic}
 
 // Rule is a rule by which vet reports findings.
 type Rule struct {
-	Name string // in comments and flags; in reports "keyfill/" precedes it
-	Text string // the fault that it reports, in one sentence
-	Off  bool   // whether its findings are reported only if they are asked for
+	Name string // the rule's name in comments and flags; in reports "keyfill/" precedes it
+	Text string // the fault that the rule reports, in one sentence
+	Off  bool   // whether the rule's findings are reported only on request
 }
 
 // The names of the rules.
@@ -123,7 +123,8 @@ func ParseServer(text string) (Server, error) {
 // database, and decides for the newest version of the engine.
 func NewJudge(c *policy.Config) (*Judge, error) { return NewJudgeOn(c, Server{}) }
 
-// NewJudgeOn is [NewJudge] for a server. The server's dialect applies if the policy names
+// NewJudgeOn returns the judge of a policy for the engine and the version of s, as
+// [NewJudge] does for the newest version. The dialect of s applies if the policy names
 // none.
 func NewJudgeOn(c *policy.Config, s Server) (*Judge, error) {
 	c.Dialect = cmp.Or(c.Dialect, s.Dialect)
