@@ -207,7 +207,7 @@ func Arguments(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]drive
 	return without(pl, out, func(index int) int { return placed(pl, index, true) })
 }
 
-// bind returns the arguments for the text that [Text] returns without session.
+// bind returns the arguments for the text that [Text] returns if session is false.
 func bind(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value) []driver.NamedValue {
 	own, added := assign(pl, args, h, keys)
 	if pl.Changes.Spelling.Style&reader.StylePosition == 0 || len(args) > 0 && args[0].Name != "" {
@@ -325,8 +325,8 @@ func FinalIndex(pl *plans.Plan, index int, session bool) int {
 	return max(0, at-droppedBefore(pl, index))
 }
 
-// placed is [FinalIndex], except that it counts as if all of the caller's arguments were
-// sent.
+// placed returns the index of [FinalIndex] as it would be if no clause were cut from the
+// text, so that all of the caller's arguments were sent.
 func placed(pl *plans.Plan, index int, session bool) int {
 	switch {
 	case session && pl.Listed() != nil:

@@ -7,7 +7,8 @@ import (
 )
 
 // ExplicitKeys returns the keys that the application brings in an execution, for the key
-// with the given index of an INSERT. The key has [plans.Key].Follow.
+// with the given index of an INSERT. The key must have [plans.Key].Follow: its numbering
+// continues above such keys.
 func ExplicitKeys(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int) plans.Explicit {
 	var e plans.Explicit
 	if l := pl.Inserts[insert].Explicit; l != nil {

@@ -92,9 +92,9 @@ func bindListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driv
 	return out
 }
 
-// inlineListed is [Inline] for the session's text, in which a listed key is moved. write
-// returns the text to write for a key, given the key's literal or placeholder; keys of the
-// caller stay arguments.
+// inlineListed returns the session's text, in which a listed key is moved, with keys as
+// literals, and the arguments: see [Inline]. write returns the text to write for a key,
+// given the key's literal or placeholder; keys of the caller stay arguments.
 func inlineListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, write func(e *plans.SessionEdit, key string) string) (string, []driver.NamedValue) {
 	values := listedValues(pl, args, h, keys)
 	var out []driver.NamedValue
@@ -126,8 +126,8 @@ func inlineListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]dr
 	return text, out
 }
 
-// finalListed is [FinalIndex] for the session's text, in which a listed key is moved. If a
-// key replaces an argument, the argument moves with the key.
+// finalListed returns the result of [FinalIndex] for the session's text, in which a listed
+// key is moved. If a key replaces an argument, the argument moves with the key.
 func finalListed(pl *plans.Plan, index int) int {
 	own := slices.IndexFunc(pl.Changes.Slots, func(s plans.Slot) bool { return s.Kind == plans.SlotOwn && int(s.Before) == index })
 	at, n := 0, 0 // counts of the caller's arguments, and of the sent ones
@@ -152,7 +152,8 @@ func finalListed(pl *plans.Plan, index int) int {
 	return n + index - at
 }
 
-// placesListed is [Places] for the session's text, in which a listed key is moved.
+// placesListed returns the result of [Places] for the session's text, in which a listed key
+// is moved.
 func placesListed(pl *plans.Plan) []Place {
 	var places []Place
 	arg, at, last := 0, 0, -1

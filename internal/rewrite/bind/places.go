@@ -15,7 +15,8 @@ type Place struct {
 
 // Places returns where the keys are among the final arguments, as far as the text alone
 // decides: it assumes that an argument for a key of the caller is a key. If the dialect has
-// named and nameless arguments, it is about nameless ones. session is as for [Text].
+// named and nameless arguments, Places assumes nameless arguments. session is as for
+// [Text].
 func Places(pl *plans.Plan, session bool) []Place {
 	if session && pl.Listed() != nil {
 		return placesListed(pl)
@@ -32,7 +33,7 @@ func Places(pl *plans.Plan, session bool) []Place {
 			continue
 		}
 		if session && s.Wrap == plans.WrapLast {
-			n++ // the placeholder of the first key precedes this one
+			n++ // the placeholder of the first key precedes the placeholder of this key
 		}
 		arg := int(s.Before) + n
 		switch pl.Changes.Spelling.Style {

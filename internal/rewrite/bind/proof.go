@@ -7,10 +7,10 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// ProvenText is [Text], except that some keys are expressions, which prove that a
-// transaction is open or which table a name means. It is for executions that draw keys in
-// their transaction. It has the same placeholders. If no key proves anything
-// ([plans.Plan.Proves]), it returns [Text].
+// ProvenText returns the text of [Text], except that some keys are expressions, which prove
+// that a transaction is open or which table a name means. It is for executions that draw
+// keys in their transaction. The placeholders are the same as in the text of Text. If no
+// key proves anything ([plans.Plan.Proves]), it returns [Text].
 func ProvenText(pl *plans.Plan, session bool) string {
 	if pl.Proof == nil {
 		return Text(pl, session)
@@ -38,8 +38,8 @@ func ProvenText(pl *plans.Plan, session bool) string {
 	})
 }
 
-// InlineProven is [Inline], except that some keys are expressions, which prove that a
-// transaction is open or which table a name means.
+// InlineProven returns the text and the arguments of [Inline], except that some keys are
+// expressions, which prove that a transaction is open or which table a name means.
 func InlineProven(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) (string, []driver.NamedValue) {
 	if pl.Proof == nil {
 		return Inline(pl, args, h, keys, session)

@@ -73,7 +73,7 @@ func OfBound(pl *plans.Plan) []plans.Edit {
 }
 
 // Number returns the number of the n-th added placeholder, which is for the given slot
-// (place for a key). [reader.Spelling.Text] adds its Base to it.
+// (place for a key). [reader.Spelling.Text] adds the spelling's Base to that number.
 func Number(pl *plans.Plan, slot, n int) int {
 	if pl.Changes.Spelling.Renumbers {
 		return int(pl.Changes.Slots[slot].Before) + n
@@ -111,8 +111,8 @@ func Inline(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.V
 // sameIndex returns index: literal keys do not move the caller's arguments.
 func sameIndex(index int) int { return index }
 
-// InlineAssumed is [Inline] for the holes of [AssumedHoles]. It needs no arguments, and the
-// caller's placeholders stay. session is as for [Text].
+// InlineAssumed returns the text of [Inline] for the holes of [AssumedHoles]. It needs no
+// arguments, and the caller's placeholders stay. session is as for [Text].
 func InlineAssumed(pl *plans.Plan, h Holes, keys [][]driver.Value, session bool) string {
 	if session && pl.Listed() != nil && !pl.AtExecution {
 		text, _ := inlineListed(pl, nil, h, keys, func(e *plans.SessionEdit, key string) string { return inCall(e, key) })
@@ -138,7 +138,7 @@ func InlineAssumed(pl *plans.Plan, h Holes, keys [][]driver.Value, session bool)
 }
 
 // literal appends to b a key as a literal, written as how says. drawn are all keys that
-// were drawn from the source together with this one.
+// were drawn from the source together with this key.
 func literal(pl *plans.Plan, b []byte, drawn []driver.Value, key driver.Value, how plans.Wrap) []byte {
 	if how == plans.WrapNone {
 		return pl.Dialect.AppendLiteral(b, key)

@@ -10,8 +10,8 @@ import (
 )
 
 // noteBlock notes what a statement's first words say of the statements in a block, and
-// reports whether they open or close one, or are in one of PL/SQL. e is the effect of the
-// first word.
+// reports whether the words open or close a block, or are in a block of PL/SQL. e is the
+// effect of the first word.
 func noteBlock(p *plans.Draft, e words.Effect) bool {
 	opens := inserts.OpensBlock(&p.Reader)
 	switch {

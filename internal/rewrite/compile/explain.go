@@ -58,7 +58,7 @@ func postgresExplain(p *reader.Reader) (runs, known bool) {
 		option, plain := p.TextOf(p.Token), p.Token.Kind == scan.Word
 		if p.Token.Kind == scan.Quoted {
 			if option = strings.Trim(option, `"`); option != strings.ToLower(option) || strings.Contains(option, `"`) {
-				known = false // U&"…" still has a quote in it
+				known = false // Trim has removed no quote of U&"…"
 			}
 			plain = known
 		}
@@ -85,8 +85,8 @@ func postgresExplain(p *reader.Reader) (runs, known bool) {
 	return runs, known && p.AcceptPunct(')')
 }
 
-// mysqlExplain is postgresExplain for MySQL and MariaDB, where ANALYZE may replace
-// EXPLAIN.
+// mysqlExplain reads the words between EXPLAIN and its statement in MySQL and MariaDB,
+// where ANALYZE may replace EXPLAIN. runs reports whether the statement runs.
 func mysqlExplain(p *reader.Reader) (runs bool) {
 	for {
 		switch {

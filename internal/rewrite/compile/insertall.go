@@ -101,7 +101,7 @@ func branch(p *plans.Draft, m *branches) rewrite.Reason {
 	at := p.Token.Start
 	p.Advance()
 	if p.IsWord("into") {
-		return rewrite.ErrGrammar // a second INTO follows, and no table has this name
+		return rewrite.ErrGrammar // a second INTO follows the first, and INTO is no table's name
 	}
 	var h inserts.Head
 	if inserts.Into(p, &h, true); h.Target == nil {

@@ -142,7 +142,7 @@ func spreads(p *reader.Reader, alias string, columns []string) bool {
 			depth--
 		case p.Token.Kind != scan.Punct:
 			if p.IsWord("uescape") {
-				return true // names may have escapes
+				return true // UESCAPE gives names an escape character, so any name may be the alias
 			}
 			gives = gives || depth == 0 && p.IsAny("returning", "output")
 			if name := p.Token.Kind == scan.Word || p.Token.Kind == scan.Quoted; !name || point || !p.Folds(p.Token, alias) {

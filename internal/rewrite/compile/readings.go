@@ -6,14 +6,14 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// Readings is [Query] for a connection whose settings are not known. The plan holds under
-// the dialect's own settings. It is [plans.Plan.Ambiguous] if the engine may run the text
-// under other settings that give another plan.
+// Readings returns the plan for a query on a connection whose settings are not known. The
+// plan holds under the dialect's own settings. It is [plans.Plan.Ambiguous] if the engine
+// may run the text under other settings that give another plan.
 //
-// Not every text with a quote or a backslash is ambiguous: its tokens have to differ, and
-// then the plans. A setting under which the engine can only refuse the text does not
-// count: added keys have paired quotes, so an unclosed string, or a backslash outside of
-// strings, stays an error.
+// Not every text with a quote or a backslash is ambiguous: another setting has to change
+// both the tokens and the plan. A setting under which the engine can only refuse the text
+// does not count: added keys have paired quotes, so an unclosed string, or a backslash
+// outside of strings, stays an error.
 func Readings(d *dialect.Dialect, lookup plans.Lookup, query string) *plans.Plan {
 	p := Query(d, lookup, query)
 	for _, s := range effects.OtherSettings(d, query) {

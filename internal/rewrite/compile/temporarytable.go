@@ -55,8 +55,8 @@ func behind(p *plans.Draft, statement string) {
 	}
 }
 
-// QueryWithTemporary is [Query] for a connection on which names may mean temporary tables.
-// It calls standing for each configured table that the text names.
+// QueryWithTemporary returns the plan for a query on a connection on which names may mean
+// temporary tables. It calls standing for each configured table that the text names.
 func QueryWithTemporary(d *dialect.Dialect, lookup plans.Lookup, query string, standing func(plans.TableName) plans.Standing) *plans.Plan {
 	query = strings.Clone(query)
 	p := &plans.Draft{Reader: reader.At(d, query, 0), Lookup: lookup, Tables: plans.SeenTables{Standing: standing}}

@@ -10,9 +10,9 @@ import (
 )
 
 // LeavesPlace reports whether a text leaves unchanged where its session looks for tables
-// without a schema: the current database, schema or search path. If it is false by mistake,
-// the caller only asks the server. It is false for statements with an unknown first word.
-// These statements change it:
+// that are named without a schema: the current database, schema or search path. If it is
+// false by mistake, the caller only asks the server. It is false for statements with an
+// unknown first word. These statements change it:
 //
 //	MySQL, MariaDB   USE, also in EXECUTE IMMEDIATE, and DROP DATABASE; the server restores it after procedures
 //	PostgreSQL       all statements except those that are known not to; any function may call set_config
@@ -75,10 +75,10 @@ func MakesNames(d *dialect.Dialect, query string) bool {
 }
 
 // MovesPlace reports whether the statements in a text may change where later statements of
-// it look for tables without a schema. changed says that the transaction has changed that
-// before. [LeavesPlace] is more careful, since a wrong false of it costs only a question.
-// If MovesPlace is true, INSERTs cannot be filled, so unknown functions of PostgreSQL are
-// assumed to change nothing.
+// it look for tables that are named without a schema. changed says that the transaction has
+// changed that before. [LeavesPlace] is more careful, since its false costs only a
+// question. If MovesPlace is true, INSERTs cannot be filled, so unknown functions of
+// PostgreSQL are assumed to change nothing.
 //
 //	MySQL, MariaDB   USE, EXECUTE, DROP DATABASE, and comments that the server runs
 //	PostgreSQL       statements about search_path, schemas and roles; commit and rollback
@@ -118,7 +118,7 @@ func MovesPlace(d *dialect.Dialect, text string, changed bool) bool {
 }
 
 // movesHere reports whether the current word changes the current database, or the user, of
-// a SQL Server session. Other changes that EXECUTE makes end with it.
+// a SQL Server session. Other changes that EXECUTE makes end with the EXECUTE.
 func movesHere(p *reader.Reader) bool {
 	switch {
 	case p.IsAny("revert", "setuser"):

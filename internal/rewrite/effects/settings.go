@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// TransactionOfAny is [TransactionOf] for a connection whose settings are not known. If the
-// result depends on them, it returns TxUnknown.
+// TransactionOfAny returns the result of [TransactionOf] for a connection whose settings
+// are not known. If the result depends on the settings, it is TxUnknown.
 func TransactionOfAny(d *dialect.Dialect, query string) Transaction {
 	tx := TransactionOf(d, query)
 	for _, s := range OtherSettings(d, query) {
@@ -20,8 +20,8 @@ func TransactionOfAny(d *dialect.Dialect, query string) Transaction {
 	return tx
 }
 
-// TemporaryOfAny is [Temporary] for a connection whose settings are not known. It returns
-// the names under all possible settings.
+// TemporaryOfAny returns the names that [Temporary] returns under any of the settings that
+// a session can have.
 func TemporaryOfAny(d *dialect.Dialect, query string) []string {
 	names := Temporary(d, query)
 	for _, s := range OtherSettings(d, query) {
@@ -60,7 +60,8 @@ func tokensDiffer(d *dialect.Dialect, others []dialect.Settings, query string) b
 			if query[t.End-1] < 0x80 {
 				continue
 			}
-			// In some character sets of a client, the next byte may be part of the name.
+			// In some character sets of a client, the byte after the word may be part of
+			// the name, so it is examined too.
 		}
 		if d.Setting.In(query[t.Start:min(t.End+1, len(query))]) == 0 {
 			continue
@@ -79,7 +80,7 @@ func tokensDiffer(d *dialect.Dialect, others []dialect.Settings, query string) b
 }
 
 // Hopeless reports whether the engine refuses the whole text, before it runs any statement
-// of it, because no grammar has one of its tokens.
+// of it, because one of its tokens is in no statement of the engine.
 func Hopeless(d *dialect.Dialect, query string) bool {
 	oneByOne := d.Setting != nil && d.Setting.OneByOne
 	s := scan.Scanner{Dialect: d, Text: query}

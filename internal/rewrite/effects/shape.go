@@ -37,7 +37,7 @@ func Shape(d *dialect.Dialect, query string) string {
 		case scan.Space, scan.Comment, scan.Executable:
 		case scan.Word:
 			if scan.IsDigit(query[t.Start]) {
-				write("? ", 'v') // other engines read a number here
+				write("? ", 'v') // a word such as 1e counts as a value, since other engines read a number here
 				continue
 			}
 			write(withoutDigits(query[t.Start:t.End])+" ", 'w')

@@ -118,9 +118,9 @@ func clauses(p *plans.Draft, in *State) rewrite.Reason {
 	return ""
 }
 
-// isOthers reports whether the current token begins a name that another table than the
-// INSERT's qualifies. It is a table of the query, which has no name outside of a WITH
-// clause after keyfill has put the query into one.
+// isOthers reports whether the current token begins a name that is qualified by a table
+// other than the INSERT's, which is a table of the query. keyfill puts the query into a
+// WITH clause, outside of which that table's name means nothing.
 func isOthers(p *reader.Reader, in *State) bool {
 	if p.Token.Kind != scan.Word && p.Token.Kind != scan.Quoted || p.PrevEnd > 0 && p.Text[p.PrevEnd-1] == '.' || !p.NextIsPunct('.') {
 		return false

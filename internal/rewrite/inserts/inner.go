@@ -230,7 +230,8 @@ func hidden(p *plans.Draft, t scan.Token) *plans.Target {
 	inner := strings.TrimLeft(text[strings.IndexByte(text, '!')+1:], "0123456789")
 	inner = strings.TrimSuffix(inner, "*/")
 	if strings.Contains(inner, "*/") {
-		// A server that skips the comment continues after the first */ of them.
+		// The comment has several */. A server that skips the comment continues after the
+		// first.
 		if words.HasVerb(p.Dialect, p.Text[t.Start:]) {
 			return mentionedAnywhere(p)
 		}

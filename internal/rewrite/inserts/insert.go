@@ -42,7 +42,7 @@ func ReadHead(p *plans.Draft) Head {
 	if g.OrAction && p.Accept("or") {
 		switch {
 		case p.IsWord("ignore"), p.IsWord("fail"):
-			// FAIL keeps the rows before the one that failed.
+			// OR FAIL keeps the rows before the row that failed.
 			h.conflict = plans.ConflictSkip
 		case p.IsWord("replace"):
 			h.conflict, h.replaces = plans.ConflictReplace, true

@@ -43,7 +43,8 @@ func whyNoKey(p *reader.Reader, k *plans.Key, depth int) nothing {
 	return n
 }
 
-// withoutCasts is [whyNoKey] for the part of a value before a ::type.
+// withoutCasts moves past the part of a value before a ::type, and returns why that part
+// counts as "no key": see [whyNoKey].
 func withoutCasts(p *reader.Reader, k *plans.Key, depth int) (n nothing) {
 	switch {
 	case p.AcceptPunct('('):

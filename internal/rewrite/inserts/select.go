@@ -232,7 +232,7 @@ func opens(p *plans.Draft, w selects.With) string {
 }
 
 // numbers replaces a span by the select list, after the WITH clause, that numbers the rows.
-// The text before precedes it.
+// before is the text that precedes the select list.
 func numbers(p *plans.Draft, in *State, at scan.Span, before string, missing []int) {
 	q, n := in.Query, &p.Dialect.Numbering
 	number, checked := n.Number, n.Checked

@@ -32,7 +32,7 @@ type State struct {
 }
 
 // fewKeys is how many keys a table may have without an allocation here. Most tables have
-// one.
+// one key.
 const fewKeys = 2
 
 // Places holds, for each key, the index of its column in the column list.

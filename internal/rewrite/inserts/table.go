@@ -54,7 +54,8 @@ func Mentioned(p *plans.Draft, text string) *plans.Target {
 	return nil
 }
 
-// mentionedAnywhere is [Mentioned] for the whole text, which it searches only once.
+// mentionedAnywhere returns the result of [Mentioned] for the whole text, which it
+// searches only once.
 func mentionedAnywhere(p *plans.Draft) *plans.Target {
 	if !p.Tables.HasSearched {
 		p.Tables.HasSearched, p.Tables.MentionedTable = true, Mentioned(p, p.Text)

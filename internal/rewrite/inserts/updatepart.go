@@ -87,8 +87,8 @@ func keyAt(p *reader.Reader, t *plans.Target) int {
 	return -1
 }
 
-// isItself reports whether the value that is assigned to a key column is the one that it
-// has in the existing row, alone or as the argument of LAST_INSERT_ID.
+// isItself reports whether the value that is assigned to a key column is the column's own
+// value in the existing row, alone or as the argument of LAST_INSERT_ID.
 func isItself(p *reader.Reader, in *State, key int) bool {
 	call := plans.IsIdiom(p)
 	if call {

@@ -48,7 +48,7 @@ func valuesRows(p *plans.Draft, in *State) rewrite.Reason {
 	}
 	for _, s := range p.Slots[len(before.Slots):] {
 		if in.Listed.Of(int(s.Key)) >= 0 && in.Columns > 0 {
-			return rewrite.ErrSet // every row would get the same key, or a key for which none is reserved
+			return rewrite.ErrSet // every row of the set would get the same key, or a key that was not reserved
 		}
 	}
 	*p, *in = before, read
@@ -208,7 +208,8 @@ func natural(p *reader.Reader) bool {
 }
 
 // row reads one VALUES row from its bracket, judges the values of key columns and appends
-// the missing keys. It returns how many values the row had; -1 if one stands for several.
+// the missing keys. It returns how many values the row had; -1 if a value stands for
+// several.
 func row(p *plans.Draft, in *State, missing []int) (n int, reason rewrite.Reason) {
 	slots := len(p.Slots)
 	if in.Scopes != nil {

@@ -11,9 +11,9 @@ import (
 // concurrent use; a hit allocates nothing and waits for no other hit.
 //
 // A stream of texts that come only once, such as SQL with literals, does not evict the
-// plans in use: a plan is evicted only if it was not used between two passes of the hand
-// over it (SIEVE, Zhang et al., NSDI 2024). New plans enter at one end; the hand moves
-// from the other end towards them.
+// plans in use: a plan is evicted only if it was not used between two passes of the hand,
+// the pointer that looks for a plan to evict (SIEVE, Zhang et al., NSDI 2024). New plans
+// enter at one end; the hand moves from the other end towards them.
 //
 // A full cache stores a plan when its text comes for the second time. So such a stream
 // costs a hash of each text, and evicts no plan.
@@ -36,7 +36,7 @@ type cached struct {
 	plan         *Plan
 	query        string
 	size         int
-	used         atomic.Bool // whether the plan was used since the hand passed it
+	used         atomic.Bool // whether the plan was used since the hand (see Cache) passed it
 	newer, older *cached
 }
 

@@ -57,7 +57,7 @@ type Upsert struct {
 	LeavesRow bool
 
 	// Idiom means that the ON DUPLICATE KEY UPDATE calls LAST_INSERT_ID with an argument:
-	// it sets itself which key LAST_INSERT_ID() returns.
+	// that call sets which key LAST_INSERT_ID() returns.
 	Idiom bool
 
 	Assigned bool // whether the update part has an assignment

@@ -91,7 +91,7 @@ func (p *Draft) sessionForm(pl *Plan) {
 		switch plain := in.isPlain(); {
 		case plain && in.Listing != nil:
 			if owns > 0 && len(p.Inserts) > 1 {
-				continue // an execution may fill one INSERT and not the other
+				continue // an execution may fill this INSERT, and not the other INSERTs of the text
 			}
 			if edits, extra := p.sessionListed(insert, int(pl.SlotsOf(insert)[0])); edits != nil && extra <= room {
 				listed = append(listed, listedInsert{insert, edits})
@@ -108,7 +108,8 @@ func (p *Draft) sessionForm(pl *Plan) {
 			for first >= from && p.Edits[edit].Slot != first {
 				edit++
 			}
-			// Only a key that is inserted can be wrapped so, and not a key that replaces a literal.
+			// Only a key that is inserted can be wrapped in LAST_INSERT_ID(), and not a key
+			// that replaces a literal.
 			if e := &p.Edits[edit]; first < from || e.Start < e.End || pl.Changes.Slots[first].Row > 0 || !p.undisturbed(in) {
 				continue
 			}
@@ -169,7 +170,7 @@ type use struct {
 	depth        int
 	rows         bool // whether the table's name and column list have been read
 	upserts      bool // whether the INSERT has an upsert clause
-	update       bool // whether the current token is in the update part of that clause
+	update       bool // whether the current token is in the update part of the upsert clause
 }
 
 // token reports whether the current token does not read the session's LAST_INSERT_ID().

@@ -122,7 +122,7 @@ func (p *Draft) firstQuery() int {
 }
 
 // place counts the added placeholders. If drivers find arguments by position, it also notes
-// for each of them how many of the caller's placeholders precede it.
+// for each added placeholder how many of the caller's placeholders precede it.
 func (pl *Plan) place() {
 	for i := range pl.Changes.Edits {
 		if slot := pl.Changes.Edits[i].Slot; slot >= 0 {

@@ -33,8 +33,8 @@ func (pl *Plan) ProvesName() bool {
 }
 
 // newProof returns what the plan needs to write the query with keys that prove facts; nil
-// if no key does. own are the edits at the caller's placeholders, which are needed only for
-// that.
+// if no key does. own are the edits at the caller's placeholders, which only such a text
+// needs.
 func (pl *Plan) newProof(own []Edit) *ProofTexts {
 	if pl.Load || pl.Changes.Spelling.Renumbers || !slices.ContainsFunc(pl.Draws, pl.proves) {
 		return nil

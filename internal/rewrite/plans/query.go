@@ -114,15 +114,15 @@ type Query struct {
 	// returns a set of rows: see [rewrite.ErrSet].
 	SetRow bool
 
-	// Constructed are the folded names of the columns whose value in such a row of VALUES is a
-	// row constructor without a type.
+	// Constructed are the folded names of the columns whose value is a row constructor
+	// without a type, if the query is a row of VALUES (SetRow).
 	Constructed []string
 
 	Parts QueryParts
 
 	Name    string           // the name of the common table expression that holds the query
-	Columns []string         // the names that its columns get there; nil if they keep their own
-	Order   selects.Ordering // its ORDER BY, written outside of the expression
+	Columns []string         // the names that the query's columns get in that expression; nil if they keep their own
+	Order   selects.Ordering // the query's ORDER BY, written outside of the common table expression
 	Lifts   []selects.Lift
 	Suffix  string          // text that is added at the end of the query
 	Counted bool            // whether a key is a number; if not, keys are made by functions, or end in a number (see Tailed)

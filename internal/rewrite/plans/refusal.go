@@ -11,7 +11,8 @@ import (
 // does not show.
 func (pl *Plan) Refused(reason rewrite.Reason) *Refusal { return pl.RefusedAt(0, reason) }
 
-// RefusedAt is [Plan.Refused] for the INSERT with the given index.
+// RefusedAt returns the refusal of the INSERT with the given index for a reason that its
+// text alone does not show.
 func (pl *Plan) RefusedAt(insert int, reason rewrite.Reason) *Refusal {
 	in := &pl.Inserts[insert]
 	return &Refusal{Target: in.Target, Table: in.Target.Table, Column: in.Target.Keys[0].Column, Offset: in.Offset, Reason: reason,
@@ -43,7 +44,7 @@ func (pl *Plan) Others(but *Target) (others []*Target) {
 type Refusal struct {
 	Target *Target
 	Table  string // the table's name in the policy
-	Column string // the key column, if the refusal is about one
+	Column string // the key column; empty if the refusal is not about a column
 	Offset int    // bytes from the start of the text
 	Reason rewrite.Reason
 	Others []*Target // the targets of the other INSERTs of the text, which are not sent either

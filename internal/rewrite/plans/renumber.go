@@ -8,9 +8,9 @@ import (
 )
 
 // renumber numbers all placeholders of the text with keys by their first use: the caller's
-// are in that order already, and each key adds 1 to the numbers after it. A slot's Before
-// is then the number of different placeholders of the caller that precede the slot, and the
-// arguments are in the order of the numbers.
+// placeholders are in that order already, and each key adds 1 to the numbers after it. A
+// slot's Before is then the number of different placeholders of the caller that precede the
+// slot, and the arguments are in the order of the numbers.
 func (pl *Plan) renumber() {
 	replaced := map[int]bool{} // the offsets of the caller's placeholders that a key's placeholder replaces
 	for i := range pl.Changes.Edits {
@@ -18,7 +18,7 @@ func (pl *Plan) renumber() {
 			replaced[e.Start] = true
 		}
 	}
-	numbers := make([]int, 1, pl.Changes.Params.Max+1) // the new number for each number of the caller's
+	numbers := make([]int, 1, pl.Changes.Params.Max+1) // the new number for each number of the caller's placeholders
 	added, next, used := 0, 0, 0
 	keys := func(until int) {
 		for ; next < len(pl.Changes.Slots) && int(pl.Changes.Slots[next].Before) <= until; next++ {

@@ -45,7 +45,7 @@ const (
 // row.
 type ScopeValue struct {
 	Kind   ScopeKind
-	At     int    // the offset of the value, or of the row if it has none
+	At     int    // the offset of the value, or of the row if the row has no such value
 	Before int    // how many of the caller's placeholders precede the value
 	Text   string // the value as written
 }

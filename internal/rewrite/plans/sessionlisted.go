@@ -37,7 +37,7 @@ type listedInsert struct {
 type SessionEdit struct {
 	Edit
 	Call   bool // whether the key is inside LAST_INSERT_ID( )
-	First  bool // whether the key is the first one that the source returned, and not the slot's own
+	First  bool // whether the key is the first key that the source returned, and not the key of the slot
 	Before int  // how many of the caller's placeholders precede the edit
 	Params int  // how many of the caller's placeholders the edit replaces
 }
@@ -72,7 +72,7 @@ func startOf(edits []Edit, at int) int {
 type keyMover struct {
 	*KeyReader
 	slot  int    // the index of the first slot of the INSERT
-	rest  []Edit // the edits that are not yet copied, of the INSERT and later ones
+	rest  []Edit // the edits that are not yet copied, of this INSERT and of later INSERTs
 	edits []SessionEdit
 	extra int
 }
@@ -124,8 +124,8 @@ func (m *keyMover) Implied() bool {
 	return true
 }
 
-// Row writes the key of a row, whose value stands among the other values, after these. name
-// is the text before the value in a SET.
+// Row writes the key of a row after the row's other values, and removes it where it stands
+// among them. name is the text before the value in a SET.
 func (m *keyMover) Row(row int, i Element, v reader.Value, name string) bool {
 	for len(m.rest) > 0 && m.rest[0].Start < v.Start {
 		m.rest = m.rest[1:]

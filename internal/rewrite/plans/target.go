@@ -12,7 +12,7 @@ type Lookup func(schema, table string) *Target
 
 // Target describes a configured table to the rewriter.
 type Target struct {
-	Table   string   // as reports and errors name it
+	Table   string   // the table's name in reports and errors
 	Keys    []Key    // the key columns to fill, at least one
 	Columns []string // all columns of the table in order, folded or as the table has them; nil if not known
 	Owner   any      // any value that the caller of the lookup has a use for
@@ -62,13 +62,13 @@ type Key struct {
 	Proof Proof
 
 	// Gapless means that the numbers have no gaps, so that no row may be left out: an
-	// upsert clause whose only target is such a key is cut from the text if each row gets
-	// one.
+	// upsert clause whose only target is such a key is cut from the text if each row gets a
+	// new key.
 	Gapless bool
 
 	// Sole means that the table has no unique index except on this key, alone or with
-	// columns of its Scope, so that ON DUPLICATE KEY is about it. If that is not known,
-	// no such clause is cut.
+	// columns of its Scope, so that an ON DUPLICATE KEY clause is about this key. If that
+	// is not known, no ON DUPLICATE KEY clause is cut.
 	Sole bool
 
 	// Follow means that keyfill needs to know the integers that INSERTs bring:
@@ -96,8 +96,8 @@ type Proof struct {
 	Open string // the text before the key
 	Shut string // the text after the key
 
-	// Counted is the text after the number of rows, where it replaces Shut, if the engine
-	// numbers the rows of a query.
+	// Counted replaces Shut if the engine numbers the rows of a query. The expression is
+	// then written around the number of rows that is sent, and not around a key.
 	Counted string
 }
 

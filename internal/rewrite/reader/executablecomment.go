@@ -15,7 +15,7 @@ type Hint uint8
 
 // These are the ways in which an executable comment may change an INSERT.
 const (
-	NoHint    Hint = iota // no such comment, or another change
+	NoHint    Hint = iota // no executable comment, or a comment that makes any other change
 	sameHint              // the same rows are inserted whether the server runs the comment or not
 	SkipsHint             // the engine may skip rows that exist already
 )

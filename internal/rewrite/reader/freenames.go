@@ -10,7 +10,7 @@ import (
 // A text of many INSERTs needs the same names again and again.
 type FreeNames struct {
 	asked    bool              // whether lower and Numbered are set
-	lower    string            // the text in lower case; empty if it has no kf
+	lower    string            // the text in lower case; empty if it has no kf, with which keyfill's names begin
 	Numbered bool              // whether the text may hold c1, c2 …
 	found    map[string]string // the results of Unused
 }

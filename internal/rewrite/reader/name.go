@@ -11,7 +11,8 @@ import (
 )
 
 // Column reads one column of a column list. If the dialect allows it, the table's name may
-// precede the column's; else fields or subscripts may follow it. plain is false if they do.
+// precede the column's; else fields or subscripts may follow it. plain is false if fields
+// or subscripts follow.
 func (p *Reader) Column() (folded string, plain bool, reason rewrite.Reason) {
 	fields := p.Dialect.Grammar.FieldTargets
 	plain = true

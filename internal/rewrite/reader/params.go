@@ -153,7 +153,7 @@ type Spelling struct {
 	Renumbers bool
 
 	Open string // the text before the number: "?", "$", "@p", ":kf"
-	Base int    // the number before the first added one; -1 if no number is written
+	Base int    // the number before the number of the first added placeholder; -1 if no number is written
 }
 
 // Text returns the placeholder of the n-th added key, counted from 1.

@@ -19,7 +19,8 @@ func (p *Reader) SettingsAt() int {
 }
 
 // StatementSettings reads SET STATEMENT up to the statement after FOR, and reports whether
-// all its settings leave an INSERT unchanged. If one may change an INSERT, it stops there.
+// all its settings leave an INSERT unchanged. If a setting may change an INSERT, it stops
+// at that setting.
 func (p *Reader) StatementSettings() bool {
 	p.Advance()
 	p.Advance()

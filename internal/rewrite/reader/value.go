@@ -144,8 +144,8 @@ func (p *Reader) Core(v Value) (scan.Token, bool) {
 	return t, ok && q.Token.Kind == scan.End
 }
 
-// CoreToken is [Reader.Core] for the value that begins at the current token. It moves past
-// the value.
+// CoreToken returns the result of [Reader.Core] for the value that begins at the current
+// token. It moves past the value.
 func (p *Reader) CoreToken() (scan.Token, bool) {
 	var open []bool // for each open bracket, whether it belongs to CAST
 	for p.IsPunct('(') || p.IsWord("cast") {

@@ -65,9 +65,9 @@ func (s *Scanner) str(open int, quote byte, backslash bool) Kind {
 	}
 }
 
-// wideStr is [Scanner.str] for a character set in which the second byte of a character may
-// equal a backslash. After a real backslash exactly one byte is skipped, even if a wide
-// character begins there: get_text in sql/sql_lex.cc of MariaDB.
+// wideStr scans a string as [Scanner.str] does, but in a character set in which the second
+// byte of a character may equal a backslash. After a real backslash exactly one byte is
+// skipped, even if a wide character begins there: get_text in sql/sql_lex.cc of MariaDB.
 func (s *Scanner) wideStr(open int, quote byte, backslash bool) Kind {
 	for i := open + 1; i < len(s.Text); i++ {
 		switch c := s.Text[i]; {

@@ -23,7 +23,7 @@ func NumberIn(text string) (n int, ok bool) {
 // large.
 const maxNumber = 1 << 30
 
-// NumberOf is [NumberIn] for a text that is known to have digits only.
+// NumberOf returns the number of [NumberIn] for a text that is known to have digits only.
 func NumberOf(digits string) int {
 	n, _ := NumberIn(digits)
 	return n

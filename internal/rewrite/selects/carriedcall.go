@@ -21,7 +21,8 @@ func (e *carriedExpr) call() carried {
 	return c
 }
 
-// called is [carriedExpr.call] for the part before OVER.
+// called reads the call of a function up to OVER, and returns what is known about its
+// result in a temporary table.
 func (e *carriedExpr) called() carried {
 	switch {
 	case e.IsAny("cast", "convert"):

@@ -92,7 +92,7 @@ func (e *carriedExpr) operator() looseness {
 		e.Accept("not")
 		return opTruth // the next word is the operand, such as NULL or TRUE
 	case e.IsWord("not"):
-		e.Advance() // before LIKE, IN or BETWEEN
+		e.Advance() // skips the NOT before LIKE, IN or BETWEEN
 		return e.operator()
 	case e.IsAny("like", "regexp", "rlike", "between", "escape"):
 		e.Advance()
@@ -187,7 +187,7 @@ func (e *carriedExpr) primary() carried {
 		e.Advance()
 		switch {
 		case len(text) > 1 && text[0] == '0' && (text[1]|0x20 == 'x' || text[1]|0x20 == 'b'):
-			return carriedUnknown // a string in a temporary table, but elsewhere perhaps a number
+			return carriedUnknown // such a literal is a string in a temporary table, but elsewhere perhaps a number
 		case scan.Digits(text):
 			return carriedInteger
 		}
@@ -247,7 +247,7 @@ func (e *carriedExpr) bracketed() carried {
 	e.Advance()
 	c := e.expr()
 	if !e.AcceptPunct(')') {
-		// It is a row, or something unknown, and is skipped.
+		// The brackets hold a row, or something unknown, and are skipped.
 		e.close()
 		return carriedUnknown
 	}

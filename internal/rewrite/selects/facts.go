@@ -15,7 +15,7 @@ import (
 type Lift struct {
 	scan.Span
 	Column int  // the index of the column, from 0
-	Param  bool // whether it is a placeholder
+	Param  bool // whether the value is a placeholder
 }
 
 // Lifts reports whether a value that is a whole item of a plain select list takes its type
@@ -52,16 +52,16 @@ type Facts struct {
 	Values bool   // the query is a row of VALUES
 	Listed bool   // whether the query has a select list
 	Items  int    // how many items the first select list has
-	Stars  int    // how many of these items stand for several columns
+	Stars  int    // how many items of the first select list stand for several columns
 	Lifts  []Lift // the items that take their type from the column that they are stored in
 
 	Lists []ListEnd // the ends of the query's select lists: see Appends
-	apart bool      // whether rows of its lists are left out or copied: DISTINCT, UNION, ROLLUP
+	apart bool      // whether rows of the query's lists are left out or copied: DISTINCT, UNION, ROLLUP
 
-	Plain   bool           // whether it has a select list, but no DISTINCT or set operation, which give values types of their own
-	Ordered bool           // whether it has ORDER BY
-	Limited bool           // whether it has TOP, OFFSET or FETCH
-	Unsure  bool           // whether it has a call that may change data
+	Plain   bool           // whether the query has a select list, but no DISTINCT or set operation, which give values types of their own
+	Ordered bool           // whether the query has ORDER BY
+	Limited bool           // whether the query has TOP, OFFSET or FETCH
+	Unsure  bool           // whether the query has a call that may change data
 	Reason  rewrite.Reason // why the rows of the query cannot be numbered; empty if they can
 	Blamed  int            // the offset of the token that Reason is about; zero for the current token
 }
@@ -70,7 +70,7 @@ type Facts struct {
 type placeInQuery struct {
 	brackets int               // how many brackets are around the first SELECT of the query
 	open     scan.OpenBrackets // the brackets that are open
-	operand  operandPlace      // the place among the operands of its set operations
+	operand  operandPlace      // the place among the operands of the query's set operations
 }
 
 // Width returns the least number of columns that the query can have. exact reports whether

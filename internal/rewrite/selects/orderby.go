@@ -20,7 +20,7 @@ import (
 type Ordering struct {
 	By     string   // the items of the ORDER BY; empty if the query has none
 	Added  string   // the text that is added to the select list, with a comma before each column
-	At     int      // the offset at which that text is added
+	At     int      // the offset in the query at which Added is inserted
 	Names  []string // the names of the added columns
 	listed []output // the items of the select list
 }
@@ -199,7 +199,7 @@ func outputColumn(p *reader.Reader, o *Ordering, text string, tokens []scan.Toke
 			case found < 0:
 				found = i
 			case o.listed[found].text != out.text:
-				return "", false // it is not known which of the two items is meant
+				return "", false // two items have this name, and it is not known which of them is meant
 			}
 		}
 	}

@@ -15,7 +15,7 @@ const (
 	EffectUnknown  Effect = iota // the statement may begin or end a transaction
 	EffectNone                   // the statement leaves the transaction as it is
 	EffectDefine                 // no change; the statement may hold the body of a routine
-	EffectRun                    // no change; the statement runs others that are not in the text
+	EffectRun                    // no change; the statement runs other statements that are not in the text
 	EffectCommits                // DDL that commits implicitly, unless it concerns the session alone
 	EffectBegin                  // BEGIN, which may open a transaction or a block
 	EffectStart                  // START TRANSACTION, or START followed by another word
@@ -25,13 +25,13 @@ const (
 	EffectRelease                // RELEASE, which ends a transaction that SAVEPOINT began
 	EffectPrepare                // PREPARE of a statement, or PREPARE TRANSACTION
 	EffectSet                    // SET, which may change when transactions begin
-	EffectLoad                   // LOAD DATA and LOAD XML, which change nothing, or LOAD INDEX, which may
+	EffectLoad                   // LOAD DATA and LOAD XML, which leave the transaction as it is, or LOAD INDEX, which may change it
 	EffectBlock                  // a block of statements: the effect is unknown, since its end is not searched
 )
 
-// harmless reports whether a statement that begins with such a word leaves the transaction
-// as it is. A verb later in the statement, which Search finds anywhere, may still change
-// it.
+// harmless reports whether a statement that begins with a word of this effect leaves the
+// transaction as it is. A verb later in the statement, which Search finds anywhere, may
+// still change it.
 func (e Effect) harmless() bool {
 	return e == EffectNone || e == EffectDefine || e == EffectRun
 }

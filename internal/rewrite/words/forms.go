@@ -9,8 +9,8 @@ type Moving struct {
 	// Ends are the words of statements that take back what the transaction has changed, the
 	// search path included.
 	Ends []string
-	// Begins are the first words of the statements that change it. It is nil if Words are
-	// enough to decide.
+	// Begins are the first words of the statements that change where later statements look.
+	// It is nil if Words are enough to decide.
 	Begins []string
 }
 
@@ -22,19 +22,19 @@ type SetWords struct {
 	Holds  []string // any statement follows them: SET STATEMENT … FOR
 	Scopes []string // the name of the setting follows them: SET LOCAL
 	Keeps  []string // settings other than the search path; nil if no setting is a search path
-	Unsure []string // SET may change the transaction if one of them follows
+	Unsure []string // SET may change the transaction if one of these words follows
 }
 
 // DefineWords are the words that may follow CREATE, ALTER and DROP, by their meaning.
 type DefineWords struct {
-	Drops    []string // objects that hold tables: the current one may be dropped
-	Sessions []string // what concerns only the session, after ALTER
+	Drops    []string // kinds of objects that hold tables: the session's current one may be dropped
+	Sessions []string // words after ALTER, if the statement concerns only the session
 
-	// Keeps are objects that call no function when they are made. It is nil if no object of
-	// the engine does.
+	// Keeps are the kinds of objects that call no function when they are made. It is nil if
+	// no kind of object of the engine calls a function.
 	Keeps []string
-	// One are objects that are made in one transaction; Prefixes are words that may precede
-	// these.
+	// One are the kinds of objects that are made in one transaction; Prefixes are words
+	// that may precede the words in One.
 	One, Prefixes []string
 }
 

@@ -29,8 +29,8 @@ const (
 
 	// OneLeft means that the text runs as one transaction, or within the open transaction.
 	OneLeft
-	// WayLeft is PlaceLeft, except that functions which a definition calls, and statements
-	// which EXPLAIN runs, are ignored: see effects.MovesPlace.
+	// WayLeft means the same as PlaceLeft, except that functions which a definition calls,
+	// and statements which EXPLAIN runs, are ignored: see effects.MovesPlace.
 	WayLeft
 )
 

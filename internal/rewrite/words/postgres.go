@@ -4,7 +4,8 @@ package words
 //
 // Transactions: PostgreSQL 18, part VI, "SQL Commands". DDL is part of the transaction.
 // What CALL and DO run may commit only if no transaction block is open, and then begins
-// another transaction, which ends with it: "Transaction Management" of PL/pgSQL.
+// another transaction, which ends with the CALL or DO: "Transaction Management" of
+// PL/pgSQL.
 //
 // Any function may call set_config, which changes settings and the search path, and may
 // make tables. MarkBracket lists words that are reserved, or cannot name functions

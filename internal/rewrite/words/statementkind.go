@@ -8,10 +8,10 @@ const (
 	StatementOther   StatementKind = iota // the words need no special reading
 	StatementRows                         // the statement reads or writes rows
 	StatementInsert                       // the statement writes rows, and the table's name follows
-	StatementWith                         // the statement reads or writes rows, and another name follows
+	StatementWith                         // the statement reads or writes rows, and a name other than the table's follows
 	StatementNamed                        // a name follows the first word
 	StatementBegin                        // BEGIN or START, of a transaction or a block
-	StatementExplain                      // the statement may run another one
+	StatementExplain                      // the statement may run another statement
 	StatementSet
 	StatementCreate
 	StatementAlter

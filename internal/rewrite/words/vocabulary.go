@@ -194,7 +194,7 @@ func Of(d *dialect.Dialect) *Vocabulary {
 }
 
 // vocabularies has the words of each engine. Package dialect does not have them, since it
-// describes the grammar of INSERT, for which they do not matter.
+// describes the grammar of INSERT, for which the words of other statements do not matter.
 var vocabularies = [...]*Vocabulary{
 	0:                        unknownWords,
 	dialect.FamilyMySQL:      MySQL,
