@@ -42,11 +42,11 @@ type Transactions struct {
 	Driver bool
 
 	// DDL reports whether a transaction may change tables. Other sessions do not see
-	// such a change before the transaction commits, or wait for it.
+	// such a change before the transaction commits, or wait for the commit.
 	DDL bool
 
 	// Texts reports whether several statements in one text are one transaction, unless
-	// one of them begins or ends one: if one fails, all are undone.
+	// one of them begins or ends a transaction: if one statement fails, all are undone.
 	Texts bool
 
 	// OneByOne reports whether drivers execute the statements of a text one after the
@@ -68,7 +68,7 @@ type Transactions struct {
 
 	// Snapshots reports whether the session's default isolation may let a transaction
 	// see only the rows that were committed when it began. A transaction under READ
-	// COMMITTED sees later ones too.
+	// COMMITTED sees rows that were committed later, too.
 	Snapshots bool
 }
 
@@ -118,7 +118,7 @@ var postgresTransactions = Transactions{
 }
 
 // https://www.sqlite.org/lang_savepoint.html; "The C/C++ Interface", sqlite3_prepare_v2:
-// it compiles the first statement of a text, so that drivers loop over the others.
+// it compiles the first statement of a text, so drivers call it for each statement.
 // "PRAGMA query_only".
 var sqliteTransactions = Transactions{
 	Set:      "SAVEPOINT %",

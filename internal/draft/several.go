@@ -88,7 +88,7 @@ func isCountName(column string) bool {
 }
 
 // proposeScope sets the item's line to a source that numbers a column within the other
-// columns of its key, if the types of these allow it.
+// columns of its key, if the types of those columns allow it.
 func (x *decider) proposeScope(i *item, col *catalog.Column) {
 	var scope []string
 	for _, name := range i.found.Primary {

@@ -151,7 +151,7 @@ func (r *reading) list() ast.Node {
 	return nil
 }
 
-// parent returns the n-th node around the visited one, counted from 1; nil if there are
+// parent returns the n-th node around the visited node, counted from 1; nil if there are
 // fewer.
 func (r *reading) parent(n int) ast.Node {
 	if n > len(r.stack) {

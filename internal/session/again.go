@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// These constants say how often, and for how long, an operation is repeated that the engine
-// has rolled back in favour of another one.
+// These constants bound how often, and for how long, keyfill repeats an operation that the
+// engine has rolled back so that another transaction could go on.
 const (
 	maxAgain     = 10
 	againFor     = 10 * time.Second
@@ -18,9 +18,9 @@ const (
 	longestPause = 200 * time.Millisecond
 )
 
-// Again counts the attempts of an operation that the engine may roll back in favour of
-// another one, such as a transaction of keyfill's own. The zero value counts from the first
-// attempt.
+// Again counts the attempts of an operation, such as a transaction of keyfill's own, that
+// the engine may roll back so that another transaction can go on. The zero value counts
+// from the first attempt.
 type Again struct {
 	tries int
 	since time.Time // when the first attempt was refused

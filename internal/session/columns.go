@@ -17,7 +17,7 @@ type knownColumns struct {
 	unsure bool
 
 	// times counts how often the cached columns were dropped. A text is examined only if
-	// columns have been asked for since the last time.
+	// columns have been asked for since they were last dropped.
 	times uint64
 	asked bool
 }

@@ -63,7 +63,7 @@ func maySetCharacters(t *text) bool {
 
 // ConvertsArguments reports whether the session may store other bytes than an argument has.
 // It asks the engine in the first session of a database, and in any session again after a
-// text that may have changed this. An error is the driver's own.
+// text that may have changed a character set. An error is the driver's own.
 func ConvertsArguments(ctx context.Context, c *Conn) (bool, error) {
 	k := &c.converted
 	ask := c.dialect().Conversion

@@ -72,8 +72,8 @@ func (i *insertID) Pending(ctx context.Context, conn driver.Conn) (int64, error)
 	return number, nil
 }
 
-// Take removes the number that is set, so that later rows do not get it. MariaDB removes it
-// if it is set to 0.
+// Take removes the number that is set, so that later rows do not get it. MariaDB removes
+// the number if INSERT_ID is set to 0.
 func (i *insertID) Take(ctx context.Context, conn driver.Conn) error {
 	_, err := dbconn.Exec(ctx, conn, "SET INSERT_ID = 0", nil)
 	return err

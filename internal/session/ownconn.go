@@ -129,7 +129,7 @@ func (o *ownConn) learn(err error) {
 }
 
 // forgetsPrepared reports whether a text may remove prepared statements, or give the
-// columns of a table other types: one of these words is anywhere in the text.
+// columns of a table other types: DEALLOCATE, DISCARD or ALTER is anywhere in the text.
 func forgetsPrepared(query string) bool {
 	for i := 0; i < len(query); i++ {
 		for _, word := range [...]string{"deallocate", "discard", "alter"} {

@@ -26,7 +26,7 @@ type Location struct {
 	Answer string // the session's answer when it was asked where it looks for tables: see catalog.Place
 
 	mu    sync.Mutex
-	found map[string]string // the schemas of tables that are there, by the tables' names
+	found map[string]string // the schema in which the location's sessions find a table, by the table's name
 	times int               // how often found has changed
 
 	doubts atomic.Int64 // how often a schema in found was wrong
@@ -57,7 +57,7 @@ func (at *Location) Keep(name, schema string) bool {
 	return true
 }
 
-// Doubt forgets the schema of a table, because the table was found to be in another one.
+// Doubt forgets the schema of a table, because the table was found to be in another schema.
 func (at *Location) Doubt(name string) {
 	at.mu.Lock()
 	defer at.mu.Unlock()
@@ -98,8 +98,8 @@ func (at *Location) Version() int {
 	return at.times
 }
 
-// Doubts returns how often the schema of a table was found to be another one. After each
-// time, earlier decisions have to be made again.
+// Doubts returns how often the known schema of a table was found to be wrong. Decisions
+// that were made before the last time have to be made again.
 func (at *Location) Doubts() int64 { return at.doubts.Load() }
 
 // places are the locations that the connections of a database have been in.

@@ -62,7 +62,7 @@ func (k *knownSettings) ends() {
 }
 
 // BeginOwn begins a transaction of keyfill's own on the application's connection. The
-// transaction is read-only if those that the session begins are.
+// transaction is read-only if the session begins its transactions as read-only.
 func BeginOwn(ctx context.Context, c *Conn, opts driver.TxOptions) (driver.Tx, error) {
 	if c.server.Driver.BeginsReadWrite {
 		k := &c.Settings

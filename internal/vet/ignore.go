@@ -78,9 +78,9 @@ type placed struct {
 	Comment
 	at         *ast.Comment
 	file       string
-	behind     bool // whether code precedes it on its line
-	below      int  // the line after it and the comments that directly follow it
-	first, end int  // the first and the last line to which it applies
+	behind     bool // whether code precedes the comment on its line
+	below      int  // the line after the comment and other comments that directly follow it
+	first, end int  // the first and the last line to which the comment applies
 }
 
 // ignored marks findings as ignored that the comments of the files turn off, and returns

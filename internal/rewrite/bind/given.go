@@ -14,7 +14,7 @@ import (
 // Given are the arguments of an execution.
 type Given struct {
 	List []driver.NamedValue
-	at   map[string]int // the index of each named argument by its identity; nil if there are few
+	at   map[string]int // the index of each named argument by its identity; nil if there are few arguments
 }
 
 // named returns the index of the argument for the placeholder with the identity, or -1 if

@@ -73,8 +73,8 @@ func elsewhere(p *plans.Draft, in *inserts.State) {
 }
 
 // stream queues the keys of a text whose rows arrive as its executions, each with a value
-// for all width columns. at is the end of the column list in the text; no placeholder is
-// written there.
+// for each of width columns. at is the end of the column list in the text; no placeholder
+// is written there.
 func stream(p *plans.Draft, in *inserts.State, at, width int, missing []int) {
 	p.Streams = true
 	if in.LacksScope(missing) {

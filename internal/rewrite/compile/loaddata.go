@@ -34,7 +34,8 @@ func load(p *plans.Draft) {
 }
 
 // loadedColumns returns the column list of LOAD DATA, which it reads from after the
-// table's name. Before SET, only PARTITION has brackets too.
+// table's name. Before SET, only PARTITION may have brackets besides the column
+// list.
 func loadedColumns(p *reader.Reader) []string {
 	for !p.AtEnd() && !p.IsWord("set") {
 		switch {

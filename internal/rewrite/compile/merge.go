@@ -27,7 +27,7 @@ import (
 // merging is what was read of a MERGE.
 type merging struct {
 	head     inserts.Head
-	in       *inserts.State // one state for all its INSERTs; nil before the first INSERT
+	in       *inserts.State // the state that all INSERTs of the MERGE share; nil before the first INSERT
 	unlisted *plans.Insert  // an INSERT that is refused because its columns are unknown
 
 	rows    int      // the number of rows in the source

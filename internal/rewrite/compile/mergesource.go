@@ -81,7 +81,8 @@ func sourceRow(p *plans.Draft, m *merging) (n int, reason rewrite.Reason) {
 	for _, k := range m.fed {
 		p.Slot(p.PrevEnd, p.PrevEnd, ", ", plans.Slot{Key: int32(k), Row: int32(m.rows)})
 		if p.Dialect.Grammar.TypedRows {
-			// The engine cannot infer the key's type from its column here.
+			// In a source, the engine cannot infer the key's type from the column that gets
+			// the key.
 			kind := m.head.Target.Keys[k].Type
 			if kind == "" {
 				return 0, rewrite.ErrMerge

@@ -12,7 +12,7 @@ import (
 )
 
 // keepsTables notes which temporary tables the statement before the current one makes, if
-// there is one, and whether it may have dropped others.
+// there is one, and whether that statement may have dropped other temporary tables.
 func keepsTables(p *plans.Draft) {
 	if !p.Dialect.Grammar.TempTables {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// with reads a statement that begins with WITH. Its verb is the first one outside of
-// brackets that is not a name.
+// with reads a statement that begins with WITH. The statement's verb is the first verb
+// outside of brackets that is not a name.
 func with(p *plans.Draft) {
 	outer := selects.With{Span: scan.Span{Start: p.Token.Start, End: p.Token.Start}, From: p.Params.Count}
 	p.Advance()

@@ -116,7 +116,7 @@ func (w *walk) statement() words.Left {
 type rest struct {
 	*walk
 	kind  words.StatementKind
-	calls words.Left // what an unknown function may change here
+	calls words.Left // what an unknown function may change in this part of the statement
 }
 
 // leaves reads to the end of the statement, and returns what the words there leave

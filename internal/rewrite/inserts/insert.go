@@ -15,7 +15,7 @@ type Head struct {
 	Name     reader.Name
 	conflict plans.Conflict
 	replaces bool
-	delayed  bool           // whether DELAYED is there, or an executable comment may have it
+	delayed  bool           // whether the INSERT has DELAYED, or an executable comment in it may have DELAYED
 	Reason   rewrite.Reason // why the target cannot be filled, whatever the rest of the INSERT is
 	unsure   rewrite.Reason // why the target cannot be filled unless the INSERT brings its keys
 	cased    bool           // whether the name is not in lower case

@@ -37,8 +37,8 @@ const fewKeys = 2
 
 // Places holds, for each key, the index of its column in the column list.
 type Places struct {
-	few  [fewKeys]int // for the first keys: the index plus one, or 0
-	more []int        // for the other keys: the index plus one, or 0
+	few  [fewKeys]int // for the first keys: the index plus one; 0 if the key is not listed
+	more []int        // for the other keys: the index plus one; 0 if the key is not listed
 }
 
 // Of returns the index of a key's column in the column list, or -1 if it is not listed.

@@ -139,7 +139,7 @@ func isConstant(p *reader.Reader, t scan.Token) bool {
 const maxExpected = 16384
 
 // expect allocates room for the slots (places for keys) in the rest of the text. It expects
-// as many for each byte as there were since offset first.
+// as many slots for each byte as the text has had since offset first.
 func expect(p *plans.Draft, slots, first int) {
 	rest := float64(len(p.Text)-p.PrevEnd) / float64(p.PrevEnd-first)
 	n := int(min(float64(slots)*rest+1, float64(max(7*len(p.Slots), maxExpected))))

@@ -121,6 +121,6 @@ func (p *Draft) Slot(start, end int, text string, s Slot) {
 // Edits are queued in the order of the text and do not overlap.
 type Edit struct {
 	Start, End int
-	Text       string // the new text; if there is a key, the text before it
+	Text       string // the new text; if a key follows, the text before the key
 	Slot       int    // the index of the slot whose key follows the text; -1 if no key follows
 }

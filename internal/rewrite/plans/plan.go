@@ -227,8 +227,8 @@ type SlotKind uint8
 // What the text may have where a key belongs.
 const (
 	SlotKey SlotKind = iota // nothing, or a literal that counts as no key
-	SlotOwn                 // the caller's placeholder, which is used only there
-	SlotTwo                 // the caller's placeholder, which is used elsewhere too
+	SlotOwn                 // the caller's placeholder, which is used only for this key
+	SlotTwo                 // the caller's placeholder, which is used elsewhere in the text too
 )
 
 // Slot is a place for one key, in the text and among the arguments.

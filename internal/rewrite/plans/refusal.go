@@ -58,8 +58,8 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("table %q: byte %d: %v", r.Table, r.Offset, r.Cause())
 }
 
-// scopeTexts replace the texts of reasons if the key is numbered within other columns: such
-// a key has no other transaction setting, which the usual texts recommend.
+// scopeTexts replace the texts of reasons if the key is numbered within other columns: the
+// usual texts recommend another transaction setting, which such a key cannot have.
 var scopeTexts = map[rewrite.Reason]string{
 	rewrite.ErrGap: "the INSERT may leave a row out (IGNORE, DO NOTHING, an upsert clause, MERGE, WHEN, or a conflict clause of the table), whose number a numbering within a parent would lack: look for the row first",
 }

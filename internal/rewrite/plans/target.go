@@ -145,7 +145,8 @@ func (k *Key) ByEngine() bool { return k.Counted || k.Function != "" || k.Tail !
 func (k *Key) Tailed() bool { return !k.Counted && k.Function == "" && k.Tail != "" }
 
 // TailValues returns the n values that are sent for keys with tails, in the order in which
-// the expression Tail has them: prefix, and before, the number before the first row's.
+// the expression Tail has them: prefix, and before, which is one less than the number of
+// the first row.
 func (k *Key) TailValues(prefix string, before int64, n int) []driver.Value {
 	values := make([]driver.Value, 0, n)
 	for len(values) < n {

@@ -73,7 +73,7 @@ func (p *Reader) Identity(text string) string { return scan.Identity(p.Dialect, 
 type Usage struct {
 	Ids    []string       // the identities, in the order of first use; nil if each is used once
 	counts []int          // how often each identity is used
-	at     map[string]int // the index of each identity in Ids; nil if there are few
+	at     map[string]int // the index of each identity in Ids; nil if there are few identities
 	Names  int            // how many different placeholders there are
 	Newest int            // how many placeholders there are up to the last one that is not a repetition
 	// Ordered means that the k-th different placeholder has the number k.

@@ -78,8 +78,8 @@ var beforeNames = []string{
 
 var behindNames = []string{"from", "into", "where", "order", "group", "limit", "is", "in", "and", "or", "as"}
 
-// Defines moves past CREATE or ALTER and the words after it that say what it defines, and
-// reports whether that has a body of statements, such as a procedure.
+// Defines moves past CREATE or ALTER and the words after it that say what is defined, and
+// reports whether an object of that kind, such as a procedure, has a body of statements.
 func (p *Reader) Defines() bool {
 	prefixes := []string{"or", "replace", "alter", "temp", "temporary", "constraint", "aggregate", "editionable", "noneditionable", "type"}
 	p.Advance()

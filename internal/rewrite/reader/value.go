@@ -182,8 +182,8 @@ func (p *Reader) CoreToken() (scan.Token, bool) {
 	return t, false
 }
 
-// casts moves past ::type if t is a placeholder. It reports false if another value has such
-// a cast.
+// casts moves past ::type if t is a placeholder. It reports false if a value that is no
+// placeholder has such a cast.
 func (p *Reader) casts(t scan.Token) bool {
 	for p.IsPunct(':') {
 		if t.Kind != scan.Placeholder || !p.Dialect.Lexis.ColonCasts {

@@ -42,7 +42,7 @@ func (s *Scanner) str(open int, quote byte, backslash bool) Kind {
 	if s.Dialect.Lexis.Wide != nil {
 		return s.wideStr(open, quote, backslash)
 	}
-	i, end := open+1, -1 // the offset of the first quote from i on
+	i, end := open+1, -1 // end is the offset of the first quote from i on
 	for {
 		if end < i {
 			n := strings.IndexByte(s.Text[i:], quote)

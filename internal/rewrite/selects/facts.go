@@ -284,7 +284,8 @@ func surveyed(p *reader.Reader, s *Facts, depth *int) {
 			s.refuse(rewrite.ErrGrammar)
 		}
 	case p.IsPunct(':') && p.Dialect.Lexis.UserVariables && p.Token.End < len(p.Text) && p.Text[p.Token.End] == '=':
-		// The user variable would be set twice, by the count of the rows too.
+		// The query sets a user variable. It would be set twice, since keyfill also runs
+		// the query to count its rows.
 		s.refuse(rewrite.ErrSelectForm)
 	case p.Token.Kind != scan.Word && p.Token.Kind != scan.Quoted:
 	case !s.Unsure && p.MayChange():

@@ -49,7 +49,8 @@ func RowQuery(p *reader.Reader, s *SelectRows) bool {
 	if !rowUnion(p, s, 0) || !endsQuery(p, &s.Facts, 0) {
 		return false
 	}
-	// Most engines refuse a number that touches a word, such as 0RETURNING.
+	// Most engines refuse a number that touches a word, such as 0RETURNING. A key written
+	// between the two would make the text valid.
 	return p.Token.Kind != scan.Word || p.Token.Start != p.PrevEnd || !p.IsPart(p.Text[p.PrevEnd-1])
 }
 

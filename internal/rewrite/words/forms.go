@@ -3,8 +3,8 @@ package words
 // Moving says which statements may change where later statements look for tables: the
 // current database, schema or search path. See effects.MovesPlace.
 type Moving struct {
-	// Words are such that a statement without any of them changes nothing. It is nil if all
-	// statements are read.
+	// Words are words of which each statement that changes where later statements look has
+	// at least one. It is nil if all statements are read.
 	Words []string
 	// Ends are the words of statements that take back what the transaction has changed, the
 	// search path included.

@@ -69,6 +69,6 @@ var MySQL = newVocabulary(Vocabulary{
 	},
 })
 
-// mysqlMoves are words such that a statement without any of them keeps the current
-// database.
+// mysqlMoves are words of which each statement that changes the current database has at
+// least one.
 var mysqlMoves = []string{"use", "execute", "database", "schema"}
