@@ -326,7 +326,7 @@ func (f *finder) named(e ast.Expr, o types.Object) bool {
 		return true
 	}
 	if p := f.pieces[e]; p != nil && p.of.v == v {
-		return true // an assignment such as q = q
+		return true // the variable is assigned to itself, as in q = q
 	}
 	g := folding{f: f}
 	parts := g.expr(e)

@@ -14,13 +14,13 @@ import (
 // Holes says which slots of a plan (its places for keys) take a key in one execution.
 type Holes struct {
 	Counts []int  // for each of the plan's draws (calls to a key source), how many keys it takes; read-only
-	Fill   []bool // for each slot, whether it takes a key; nil if every slot does
+	Fill   []bool // for each slot (place for a key), whether it takes a key; nil if every slot does
 }
 
-// isHole reports whether a slot takes a key.
+// isHole reports whether a slot (a place for a key) takes a key in this execution.
 func (h Holes) isHole(slot int) bool { return h.Fill == nil || h.Fill[slot] }
 
-// Any reports whether any slot takes a key.
+// Any reports whether any slot (place for a key) takes a key.
 func (h Holes) Any() bool {
 	for _, n := range h.Counts {
 		if n > 0 {
@@ -30,8 +30,8 @@ func (h Holes) Any() bool {
 	return false
 }
 
-// AssumedHoles returns the holes that are known without arguments: it assumes that the
-// argument of every placeholder for a key is a key.
+// AssumedHoles returns which slots (places for keys) take a key, without the arguments: it
+// assumes that the argument of every placeholder for a key is a key.
 func AssumedHoles(pl *plans.Plan) Holes {
 	h := Holes{Counts: make([]int, len(pl.Draws)), Fill: make([]bool, len(pl.Changes.Slots))}
 	for i := range pl.Changes.Slots {
@@ -43,11 +43,11 @@ func AssumedHoles(pl *plans.Plan) Holes {
 	return h
 }
 
-// FindHoles returns which slots take a key, given the arguments of an execution. It fails
-// with [rewrite.ErrArguments], [rewrite.ErrNamed] or [rewrite.ErrArray] if the arguments do
-// not match the placeholders; the caller must then send nothing, since a key could go into
-// another column. It fails with [rewrite.ErrScope] if a key is numbered within a column
-// whose value is not known.
+// FindHoles returns which slots (places for keys) take a key, given the arguments of an
+// execution. It fails with [rewrite.ErrArguments], [rewrite.ErrNamed] or [rewrite.ErrArray]
+// if the arguments do not match the placeholders; the caller must then send nothing, since
+// a key could go into another column. It fails with [rewrite.ErrScope] if a key is numbered
+// within a column whose value is not known.
 func FindHoles(pl *plans.Plan, args []driver.NamedValue) (Holes, error) {
 	if err := check(pl, args); err != nil {
 		return Holes{}, err
@@ -67,7 +67,8 @@ func FindHoles(pl *plans.Plan, args []driver.NamedValue) (Holes, error) {
 	return h, nil
 }
 
-// holesOf returns the holes of a plan whose arguments decide which places take a key.
+// holesOf returns which slots (places for keys) take a key, for a plan in which arguments
+// decide that.
 func holesOf(pl *plans.Plan, args []driver.NamedValue) (Holes, error) {
 	h := Holes{Counts: make([]int, len(pl.Draws)), Fill: make([]bool, len(pl.Changes.Slots))}
 	given := Given{List: args}
@@ -88,7 +89,7 @@ func holesOf(pl *plans.Plan, args []driver.NamedValue) (Holes, error) {
 	return h, nil
 }
 
-// Equal reports whether the same slots take a key.
+// Equal reports whether the same slots (places for keys) take a key in both.
 func (h Holes) Equal(o Holes) bool {
 	return slices.Equal(h.Counts, o.Counts) && slices.Equal(h.Fill, o.Fill)
 }
@@ -248,12 +249,13 @@ func before(pl *plans.Plan, n int) int {
 	return pl.Changes.ArgsBefore[n]
 }
 
-// assign gives each slot its key. own are the caller's arguments, some of them replaced by
-// keys. added are the values of the added placeholders, in the order of the text.
+// assign gives each slot (place for a key) its key. own are the caller's arguments, some of
+// them replaced by keys. added are the values of the added placeholders, in the order of
+// the text.
 func assign(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value) (own []driver.NamedValue, added []driver.Value) {
 	if h.Fill == nil && len(pl.Draws) == 1 {
-		// Every slot takes a key, and all keys come from one call to their source, in the order
-		// of the slots.
+		// Every place for a key takes a key, and all keys come from one call to their
+		// source, in the order of the places.
 		return args, keys[0]
 	}
 	own = args

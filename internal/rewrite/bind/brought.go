@@ -42,7 +42,7 @@ type broughtKeys struct {
 	plan    *plans.Plan
 	args    Given
 	holes   Holes
-	slots   []int32 // the slots of the rows that are not read yet
+	slots   []int32 // the slots (places for keys) of the rows that are not read yet
 	brought []Brought
 }
 
@@ -73,7 +73,8 @@ func (f *broughtKeys) Row(row int, i plans.Element, v reader.Value, _ string) bo
 	return true
 }
 
-// integerOf returns the integer that is bound for a slot; 0 if the argument is no integer.
+// integerOf returns the integer that is bound for a slot (a place for a key); 0 if the
+// argument is no integer.
 func (f *broughtKeys) integerOf(s *plans.Slot) int64 {
 	at, err := IndexOf(f.plan, s, &f.args)
 	if err != nil {

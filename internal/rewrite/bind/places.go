@@ -60,8 +60,8 @@ type Filled struct {
 	N      int
 }
 
-// FilledPlaces returns the slots that take a key, in the order of the text. It has none for
-// an INSERT with a [plans.Query], whose rows are not known.
+// FilledPlaces returns the slots (places for keys) that take a key, in the order of the
+// text. It returns no slot for an INSERT with a [plans.Query], whose rows are not known.
 func FilledPlaces(pl *plans.Plan, h Holes) []Filled {
 	var places []Filled
 	used := make([]int, len(pl.Draws))

@@ -80,8 +80,8 @@ func newProofWriter(pl *plans.Plan) *proofWriter {
 	return w
 }
 
-// edit writes an edit. It calls key to write the key of a slot, but copies the caller's own
-// placeholder.
+// edit writes an edit. It calls key to write the key of a slot (a place for a key), but
+// copies the placeholder if the slot is the caller's own.
 func (w *proofWriter) edit(e plans.Edit, key func(*plans.Slot)) {
 	pl := w.pl
 	w.b.WriteString(pl.Changes.Query[w.at:e.Start])
@@ -100,8 +100,8 @@ func (w *proofWriter) edit(e plans.Edit, key func(*plans.Slot)) {
 	w.b.WriteString(shut)
 }
 
-// opens writes the text before the key of a slot, by which the key proves facts, and
-// returns the text to write after the key.
+// opens writes the text before the key of a slot, by which the key proves facts such as an
+// open transaction, and returns the text to write after the key.
 func (w *proofWriter) opens(s *plans.Slot) (shut string) {
 	pl := w.pl
 	d := pl.Draws[s.Draw]

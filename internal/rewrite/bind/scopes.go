@@ -64,7 +64,7 @@ func checkScopes(pl *plans.Plan, args []driver.NamedValue, h Holes) error {
 	return nil
 }
 
-// scopeAt returns the value of a column in the row of the i-th slot.
+// scopeAt returns the value of a column in the row of the i-th slot (place for a key).
 func scopeAt(pl *plans.Plan, args *Given, h Holes, i int, column string) (driver.Value, error) {
 	s := &pl.Changes.Slots[i]
 	in := &pl.Inserts[s.Insert]
@@ -103,15 +103,15 @@ func scopeAt(pl *plans.Plan, args *Given, h Holes, i int, column string) (driver
 	return value, nil
 }
 
-// fillsColumn reports whether a column, in the row of the i-th slot, is itself a key that
-// is filled in the execution.
+// fillsColumn reports whether a column, in the row of the i-th slot (place for a key), is
+// itself a key that is filled in the execution.
 func fillsColumn(pl *plans.Plan, h Holes, i int, column string) bool {
 	s := &pl.Changes.Slots[i]
 	keys := pl.Inserts[s.Insert].Target.Keys
 	if !slices.ContainsFunc(keys, func(k plans.Key) bool { return k.Column == column }) {
 		return false
 	}
-	// The slots of a row are adjacent.
+	// The slots (places for keys) of a row are adjacent.
 	same := func(o *plans.Slot) bool { return o.Insert == s.Insert && o.Row == s.Row }
 	first := i
 	for first > 0 && same(&pl.Changes.Slots[first-1]) {

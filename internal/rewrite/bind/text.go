@@ -44,7 +44,8 @@ func writeText(pl *plans.Plan, session bool) string {
 	return string(append(b, pl.Changes.Query[at:]...))
 }
 
-// wrapIn returns how the key of a slot is written. session is as for [Text].
+// wrapIn returns how the key of a slot (a place for a key) is written. session is as for
+// [Text].
 func wrapIn(s *plans.Slot, session bool) plans.Wrap {
 	if !session {
 		return plans.WrapNone
@@ -82,9 +83,10 @@ func Number(pl *plans.Plan, slot, n int) int {
 }
 
 // Inline returns the text with the keys as literals, and the arguments. A key remains an
-// argument, and replaces the caller's value, if its slot is a placeholder used only there
-// and the key is no []byte. Inline is for texts without placeholders or with too many; the
-// text must not be prepared for more than one execution. session is as for [Text].
+// argument, and replaces the caller's value, if its place is the caller's placeholder,
+// which is used only there, and the key is no []byte. Inline is for texts without
+// placeholders or with too many; the text must not be prepared for more than one
+// execution. session is as for [Text].
 func Inline(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) (string, []driver.NamedValue) {
 	if session && pl.Listed() != nil {
 		return inlineListed(pl, args, h, keys, func(e *plans.SessionEdit, key string) string { return inCall(e, key) })
@@ -111,8 +113,9 @@ func Inline(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.V
 // sameIndex returns index: literal keys do not move the caller's arguments.
 func sameIndex(index int) int { return index }
 
-// InlineAssumed returns the text of [Inline] for the holes of [AssumedHoles]. It needs no
-// arguments, and the caller's placeholders stay. session is as for [Text].
+// InlineAssumed returns the text of [Inline] with a key in each place that [AssumedHoles]
+// returns. It needs no arguments, and the caller's placeholders stay. session is as for
+// [Text].
 func InlineAssumed(pl *plans.Plan, h Holes, keys [][]driver.Value, session bool) string {
 	if session && pl.Listed() != nil && !pl.AtExecution {
 		text, _ := inlineListed(pl, nil, h, keys, func(e *plans.SessionEdit, key string) string { return inCall(e, key) })

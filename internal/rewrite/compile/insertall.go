@@ -9,7 +9,7 @@ import (
 
 // multiTable reads Oracle's INSERT ALL, FIRST or WHEN, and reports whether the statement is
 // one. It is filled if its query gives one row, sent as it is if every INTO names the keys
-// of its target, and otherwise refused. Oracle SQL Language Reference 23, "INSERT",
+// of its table, and otherwise refused. Oracle SQL Language Reference 23, "INSERT",
 // multi_table_insert.
 func multiTable(p *plans.Draft) bool {
 	if !inserts.IsMulti(&p.Reader) {

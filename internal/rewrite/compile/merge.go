@@ -41,7 +41,7 @@ type merging struct {
 }
 
 // merge reads a statement that begins with MERGE. It is filled, or sent as it is if every
-// INSERT in it names the keys of its target, or refused.
+// INSERT in it names the keys of its table, or refused.
 func merge(p *plans.Draft) {
 	before := *p
 	m := &merging{rows: -1, columns: -1}
@@ -219,7 +219,7 @@ func action(p *plans.Draft, m *merging) rewrite.Reason {
 }
 
 // feed replaces the keys of an INSERT by columns of the source, which has several rows. The
-// edits and slots from the given indexes on belong to that INSERT.
+// edits and the slots (places for keys) from the given indexes on belong to that INSERT.
 func feed(p *plans.Draft, m *merging, edits, slots int) rewrite.Reason {
 	for i := edits; i < len(p.Edits); i++ {
 		e := &p.Edits[i]

@@ -173,7 +173,7 @@ func (r *rest) leaves() words.Left {
 	return left
 }
 
-// word returns what a statement leaves unchanged if it has a word with the marks.
+// word returns what a statement leaves unchanged if it has a word with the given meanings.
 func (r *rest) word(m words.Marks) words.Left {
 	left := words.AllLeft
 	if m&words.MarkInto != 0 && !r.afterVerb() {

@@ -21,8 +21,8 @@ func IsMulti(p *reader.Reader) bool {
 	return q.IsAny("all", "first", "when")
 }
 
-// KeptBranches reads a multi-table INSERT. p is outer or a fork of it. If an INTO does not
-// bring its keys, the INSERT is refused for the reason.
+// KeptBranches reads a multi-table INSERT. p is outer, or a copy of it that Fork has made.
+// If an INTO does not bring its keys, the INSERT is refused for the reason.
 func KeptBranches(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
 	p.Advance()
 	for depth := 0; !p.AtEnd() && depth >= 0; p.Advance() {
@@ -89,8 +89,9 @@ func MergeHead(p *plans.Draft, h *Head) {
 // many MERGEs inside of one another would be read to the end of the text.
 const maxMerged = 1000
 
-// MergeInto reads a MERGE in p, a fork of outer. If every INSERT in it names the keys of
-// its target, the MERGE is sent as it is; otherwise it is refused for the reason.
+// MergeInto reads a MERGE in p, a copy of outer that Fork has made. If every INSERT in it
+// names the keys of its table, the MERGE is sent as it is; otherwise it is refused for the
+// reason.
 func MergeInto(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
 	var h Head
 	at := p.Token.Start
@@ -198,9 +199,9 @@ func Fork(p *plans.Draft) *plans.Draft {
 	return &q
 }
 
-// judgeInside judges an INSERT inside another statement. p, a fork of outer, has read it up
-// to its table's name, which is in h; at is the INSERT's offset. The result is noted in
-// outer.
+// judgeInside judges an INSERT inside another statement. p, a copy of outer that Fork has
+// made, has read it up to its table's name, which is in h; at is the INSERT's offset. The
+// result is noted in outer.
 func judgeInside(p *plans.Draft, outer *plans.Draft, h Head, at int, reason rewrite.Reason) {
 	state := NewState(h, at)
 	in := &state

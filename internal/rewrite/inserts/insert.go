@@ -16,8 +16,8 @@ type Head struct {
 	conflict plans.Conflict
 	replaces bool
 	delayed  bool           // whether the INSERT has DELAYED, or an executable comment in it may have DELAYED
-	Reason   rewrite.Reason // why the target cannot be filled, whatever the rest of the INSERT is
-	unsure   rewrite.Reason // why the target cannot be filled unless the INSERT brings its keys
+	Reason   rewrite.Reason // why no key can be filled, whatever the rest of the INSERT is
+	unsure   rewrite.Reason // why the INSERT is refused unless it brings its keys
 	cased    bool           // whether the name is not in lower case
 }
 

@@ -37,7 +37,7 @@ func appended(p *plans.Draft, in *State, s *selects.Facts, missing []int) {
 
 // keyOfRow appends to b the expression for the key of a row. number is the expression for
 // the number of the row. For each value in the expression that comes from the key's source,
-// keyOfRow queues a slot.
+// keyOfRow queues a slot, which is a place for a key.
 func keyOfRow(p *plans.Draft, in *State, b []byte, at *scan.Span, k int, number string) []byte {
 	key := &in.Target.Keys[k]
 	if !key.Tailed() {

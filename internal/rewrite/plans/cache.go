@@ -109,7 +109,7 @@ func (c *Cache) isFirst(query string) bool {
 	if door == nil {
 		return false
 	}
-	hash := maphash.String(c.seed, query) | 1 // never zero, which marks an empty place
+	hash := maphash.String(c.seed, query) | 1 // never zero, since a zero in door is an empty place
 	return door[hash>>1%doorPlaces].Swap(hash) != hash
 }
 

@@ -109,7 +109,8 @@ func (p *Draft) Edit(start, end int, text string) {
 	p.Edits = append(p.Edits, Edit{Start: start, End: end, Text: text, Slot: -1})
 }
 
-// Slot queues the replacement of a span by text and a key. The slot s says which key.
+// Slot queues the replacement of a span by text and a key. The slot s, which is the place
+// for the key, says which key.
 func (p *Draft) Slot(start, end int, text string, s Slot) {
 	s.Insert = int32(len(p.Inserts))
 	s.Before = int32(p.Params.Count)
@@ -122,5 +123,5 @@ func (p *Draft) Slot(start, end int, text string, s Slot) {
 type Edit struct {
 	Start, End int
 	Text       string // the new text; if a key follows, the text before the key
-	Slot       int    // the index of the slot whose key follows the text; -1 if no key follows
+	Slot       int    // the index of the slot (place for a key) whose key follows the text; -1 if no key follows
 }

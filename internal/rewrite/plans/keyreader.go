@@ -11,7 +11,7 @@ import (
 type KeyReader struct {
 	*reader.Reader
 	in     *Insert
-	key    int // the index of the key in the target's Keys
+	key    int // the index of the key in Target.Keys of the INSERT
 	column int // the index of the key's column in the column list
 	Found  KeysFound
 }

@@ -43,8 +43,8 @@ const (
 	SessionClose = ")"
 )
 
-// Wrap says how the key of a slot is written in the session's text, which sets
-// LAST_INSERT_ID(): see [Plan.Session].
+// Wrap says how the key of a slot (a place for a key) is written in the session's text,
+// which sets LAST_INSERT_ID(): see [Plan.Session].
 type Wrap uint8
 
 // The ways to write a key.

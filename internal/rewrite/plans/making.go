@@ -216,7 +216,8 @@ func (p *Draft) firstUse(u *reader.Usage, sp reader.Spelling) (reader.Spelling, 
 	return sp, ""
 }
 
-// hasOwn reports whether a slot is one of the caller's own placeholders.
+// hasOwn reports whether a slot (a place for a key) is one of the caller's own
+// placeholders.
 func hasOwn(slots []Slot) bool {
 	for i := range slots {
 		if slots[i].Kind == SlotOwn {

@@ -5,7 +5,7 @@ import (
 )
 
 // parts returns the statements of the text, if drivers execute them one by one; otherwise
-// nil. A comment between two statements belongs to the first one.
+// nil. A comment between two statements belongs to the statement before it.
 func (p *Draft) parts() []string {
 	if len(p.Split.Starts) == 0 {
 		return nil

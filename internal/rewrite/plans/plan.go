@@ -201,7 +201,7 @@ func (t *LazyText) Get(write func() string) string {
 	return t.text
 }
 
-// SlotsOf returns the indexes of the slots of an INSERT.
+// SlotsOf returns the indexes of the slots (places for keys) of an INSERT.
 func (pl *Plan) SlotsOf(insert int) []int32 {
 	if known := pl.Lazy.byInsert.Load(); known != nil {
 		return (*known)[insert]
@@ -217,8 +217,8 @@ func (pl *Plan) SlotsOf(insert int) []int32 {
 
 // Draw is one call to a key source, for all keys of one column of one INSERT.
 type Draw struct {
-	Insert int // index in Plan.Inserts
-	Key    int // index in the target's Keys
+	Insert int // the index of the INSERT in Plan.Inserts
+	Key    int // the index of the key column in Target.Keys of the INSERT
 }
 
 // SlotKind says what the caller's text has where a key belongs.

@@ -7,8 +7,8 @@ import (
 
 // Some facts can only be proven by the INSERT itself. Its key then stands inside an
 // expression, whose value is the key if the fact is true, and an error otherwise. The first
-// key of each draw proves that a transaction is open, and the first key of each INSERT
-// proves which table the name means.
+// key of each draw (call to a key source) proves that a transaction is open, and the first
+// key of each INSERT proves which table the name means.
 
 // ProofTexts holds what a plan needs to write the query with keys that prove facts, such as
 // an open transaction: see [Plan.Proves].
@@ -44,19 +44,20 @@ func (pl *Plan) newProof(own []Edit) *ProofTexts {
 	return &ProofTexts{Edits: edits}
 }
 
-// proves reports whether a key of the draw can prove that a transaction is open, or which
-// table a name means.
+// proves reports whether a key of the draw (a call to a key source) can prove that a
+// transaction is open, or which table a name means.
 func (pl *Plan) proves(d Draw) bool { return pl.DrawProvesOpen(d) || pl.DrawProvesName(d) }
 
-// DrawProvesOpen reports whether the keys of a draw belong to the transaction of an INSERT
-// that runs, and can prove that a transaction is open.
+// DrawProvesOpen reports whether the keys of a draw (a call to a key source) belong to the
+// transaction of an INSERT that runs, and can prove that a transaction is open.
 func (pl *Plan) DrawProvesOpen(d Draw) bool {
 	in := &pl.Inserts[d.Insert]
 	return pl.Dialect.Transactions.KeyOpen != "" && in.Target.Keys[d.Key].Joined && !in.Explained
 }
 
-// DrawProvesName reports whether a key of the draw can prove which table the INSERT's name
-// means. Keys that are made of several values, for the rows of a query, cannot.
+// DrawProvesName reports whether a key of the draw (a call to a key source) can prove which
+// table the INSERT's name means. Keys that are made of several values, for the rows of a
+// query, cannot.
 func (pl *Plan) DrawProvesName(d Draw) bool {
 	in := &pl.Inserts[d.Insert]
 	key := &in.Target.Keys[d.Key]

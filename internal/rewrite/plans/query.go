@@ -141,7 +141,7 @@ type QueryParts struct {
 	Inner selects.With // the WITH clause before SELECT, if the engine does not accept it inside another clause
 	Main  scan.Span    // the query after its WITH clause
 	From  int          // how many of the caller's placeholders precede the query
-	To    int          // how many precede the text after the query
+	To    int          // how many of the caller's placeholders precede the text after the query
 }
 
 // Define appends to b the text that precedes the query in a WITH clause.

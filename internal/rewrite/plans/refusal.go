@@ -47,7 +47,7 @@ type Refusal struct {
 	Column string // the key column; empty if the refusal is not about a column
 	Offset int    // bytes from the start of the text
 	Reason rewrite.Reason
-	Others []*Target // the targets of the other INSERTs of the text, which are not sent either
+	Others []*Target // the configured tables of the other INSERTs of the text, which are not sent either
 	Detail string    // numbers that help to find the cause; empty if there are none; never a value
 
 	ofValues bool // whether the text after VALUES, such as UNION, is the reason
@@ -69,7 +69,7 @@ var valuesTexts = map[rewrite.Reason]string{
 	rewrite.ErrSelectForm: "VALUES is a part of a larger query (UNION, EXCEPT, INTERSECT, MINUS, ORDER BY, LIMIT, OFFSET, FETCH or FOR follows), whose rows are not numbered: write that query with SELECT alone, or name the key column and give its values",
 }
 
-// worded is a reason with another text than its own.
+// worded is a reason whose usual text is replaced by another text.
 type worded struct {
 	rewrite.Reason
 	text string

@@ -8,9 +8,9 @@ import (
 )
 
 // renumber numbers all placeholders of the text with keys by their first use: the caller's
-// placeholders are in that order already, and each key adds 1 to the numbers after it. A
-// slot's Before is then the number of different placeholders of the caller that precede the
-// slot, and the arguments are in the order of the numbers.
+// placeholders are in that order already, and each key adds 1 to the numbers after it.
+// Before of a slot (a place for a key) is then the number of different placeholders of the
+// caller that precede the slot, and the arguments are in the order of the numbers.
 func (pl *Plan) renumber() {
 	replaced := map[int]bool{} // the offsets of the caller's placeholders that a key's placeholder replaces
 	for i := range pl.Changes.Edits {

@@ -71,7 +71,7 @@ func startOf(edits []Edit, at int) int {
 // keyMover moves the key of an INSERT to the end of its rows.
 type keyMover struct {
 	*KeyReader
-	slot  int    // the index of the first slot of the INSERT
+	slot  int    // the index of the INSERT's first slot (place for a key)
 	rest  []Edit // the edits that are not yet copied, of this INSERT and of later INSERTs
 	edits []SessionEdit
 	extra int
@@ -159,8 +159,8 @@ func (m *keyMover) Row(row int, i Element, v reader.Value, name string) bool {
 }
 
 // last writes the key of the last of several rows as IF(LAST_INSERT_ID(first), own, own).
-// first is the first key of the draw. own is the row's key: the given text, or the key of
-// the edit's slot.
+// first is the first key that the source returned. own is the row's key: the given text, or
+// the key of the edit's slot (its place for a key).
 func (m *keyMover) last(e SessionEdit, text string) {
 	own := e.Slot
 	e.Text, e.Slot, e.Call, e.First = e.Text+"IF(", m.slot, true, true

@@ -63,9 +63,9 @@ func (pl *Plan) CountsBeside() bool { return pl.Statements > 1 && pl.Counts() &&
 // NeedsParts reports whether the text can only be executed in parts: see Plan.Parts.
 func (pl *Plan) NeedsParts() bool { return pl.Parts != nil && pl.Counts() }
 
-// fillsBehindOwn reports whether an INSERT of the text brings a key with Follow, or leaves
-// it to the engine, and a later INSERT draws keys for the same table. The later keys must
-// be drawn after the first INSERT ran.
+// fillsBehindOwn reports whether an INSERT of the text brings a key above which keyfill's
+// numbering continues (Follow), or leaves such a key to the engine, and a later INSERT
+// draws keys for the same table. The later keys must be drawn after the first INSERT ran.
 func (pl *Plan) fillsBehindOwn() bool {
 	brings := map[*Target]bool{}
 	next := 0 // the first draw (call to a key source) that is not checked yet

@@ -18,7 +18,7 @@ import (
 // Numbering.Server, and in a dialect with Numbering.Carries the number of views that the
 // query may read. The INSERT must have a Query. If the definition of a WITH clause before
 // the query is an INSERT that is filled, the query holds the keys of that INSERT: h and
-// keys are as for [bind.Inline], without the draws of queries.
+// keys are as for [bind.Inline], without the keys for rows of queries.
 func CountQuery(pl *plans.Plan, insert int, args []driver.NamedValue, h bind.Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
 	list := "COUNT(*)"
 	for _, s := range pl.Dialect.Numbering.Server {

@@ -95,7 +95,8 @@ const (
 	MarkAlone
 )
 
-// middle has the marks that matter wherever a word stands in a statement.
+// middle has the marks (meanings of words) that matter wherever a word stands in a
+// statement.
 const middle = MarkName | MarkInto | MarkMakes | MarkRenames | MarkMoves | MarkDefines | MarkFor | MarkAlone
 
 // lists are the words of a vocabulary, grouped by what is known about them.
