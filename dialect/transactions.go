@@ -129,8 +129,8 @@ var sqliteTransactions = Transactions{
 }
 
 // Transact-SQL reference, "SAVE TRANSACTION", "ROLLBACK TRANSACTION", "@@TRANCOUNT"
-// and "SET IMPLICIT_TRANSACTIONS", which bit 2 of @@OPTIONS shows: a SELECT from no
-// table begins no transaction.
+// and "SET IMPLICIT_TRANSACTIONS", which bit 2 of @@OPTIONS shows. A SELECT from no
+// table, as in Open, begins no transaction.
 var sqlserverTransactions = Transactions{
 	Set:   "SAVE TRANSACTION %",
 	Undo:  "ROLLBACK TRANSACTION %",

@@ -50,7 +50,7 @@ const (
 	// server cannot number rows.
 	ErrOldServer Reason = "old_server"
 	// ErrStatementLog is returned when the rows come from a query and the server
-	// writes statements to its log, so that a replica would number them otherwise.
+	// writes statements to its log, so that a replica would number the rows otherwise.
 	ErrStatementLog Reason = "statement_log"
 	// ErrSeveral is returned when the text holds several statements and another
 	// one may change how the INSERT is read, whether it runs, or whether its table
@@ -122,7 +122,8 @@ const (
 	// is not known whether a transaction is open.
 	ErrTransaction Reason = "transaction"
 	// ErrTogether is returned when keys belong to the INSERT's transaction, and
-	// other statements of the text would be undone with them, or end it.
+	// other statements of the text would be undone with the INSERT, or end the
+	// transaction.
 	ErrTogether Reason = "together"
 	// ErrGap is returned when a numbering must have no gaps, and rows of the INSERT may
 	// be left out.

@@ -11,10 +11,10 @@ import (
 type variable struct {
 	v      *types.Var
 	writes []*piece // in the order of the source
-	lost   bool     // whether it is changed in a way that is not followed
-	put    bool     // whether its text was put together from its pieces where it is used
+	lost   bool     // whether the variable is changed in a way that is not followed
+	put    bool     // whether the variable's text was put together from its pieces where it is used
 
-	file *embeddedFile // the file that it embeds; nil if it embeds none
+	file *embeddedFile // the file that the variable embeds; nil if it embeds none
 
 	asked, isFollowed bool // the result of followed, which is computed once
 }

@@ -30,9 +30,9 @@ func (c *Conn) NoteSent(query string) (forgets bool) {
 // Forget notes that the server may have forgotten the prepared statements.
 func (l *link) Forget() { l.own.unwraps() }
 
-// told sets the state of the transaction as the engine has reported it. If the application
-// believes that a transaction is open which has ended, its statements are refused until it
-// ends the transaction: they would be committed one by one.
+// told sets the state of the transaction as the engine has reported it. If a transaction
+// has ended and the application believes that it is open, the application's statements are
+// refused until it ends the transaction: they would be committed one by one.
 func (t *transaction) told(open bool) {
 	switch {
 	case open && t.Tx != Inside:

@@ -94,9 +94,9 @@ func (t *transaction) Settle(ctx context.Context) error {
 }
 
 // askProof settles whether a transaction is open, by the proof that is in the statements
-// which draw numbers. If the application believes that a transaction is open which has
-// ended, its statements are refused until it ends the transaction: they would be committed
-// one by one.
+// which draw numbers. If a transaction has ended and the application believes that it is
+// open, the application's statements are refused until it ends the transaction: they would
+// be committed one by one.
 func askProof(ctx context.Context, t *transaction) error {
 	err := store.Joined(t.dialect(), t.Raw, &store.Ongoing{}).Prove(ctx)
 	switch {

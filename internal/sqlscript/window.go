@@ -22,7 +22,7 @@ type window struct {
 	pos   int // the offset in text up to which it was read
 	start int // the offset of the statement in text; -1 if none has begun
 
-	line      int  // the number of the line with pos, from 1
+	line      int  // the number of the line that pos is in, from 1
 	lineStart bool // whether only white space precedes pos in its line
 }
 

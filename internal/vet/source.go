@@ -16,7 +16,7 @@ import (
 // Finding is an INSERT in source, or the report of a rule about an INSERT.
 type Finding struct {
 	Rule    string // the name of the rule; empty for an INSERT about which no rule reports
-	Message string // one sentence or two; empty if no rule reports
+	Message string // what the rule reports, in a sentence or two; empty if no rule reports
 	Outcome        // the outcome of the INSERT; its Action is empty if the finding is not itself an INSERT
 	Text    string // the text of the INSERT, as far as it is known
 	File    string // the path of the embedded file whose whole content the text is; may be empty

@@ -48,8 +48,8 @@ func ReadsOf(d *dialect.Dialect, query string) (reads Reads) {
 	return reads
 }
 
-// called returns what the call of a function reads. The function's name is the token last,
-// and the bracket after it is the current token.
+// called returns which results of the last statement the call of a function reads. The
+// function's name is the token last, and the bracket after it is the current token.
 func called(p *reader.Reader, before, last scan.Token) Reads {
 	name := p.TextOf(last)
 	switch last.Kind {
@@ -74,7 +74,8 @@ func called(p *reader.Reader, before, last scan.Token) Reads {
 	return 0
 }
 
-// VariableRead returns what the variable at the current token reads.
+// VariableRead returns which result of the last statement the variable at the current token
+// is.
 func VariableRead(p *reader.Reader) Reads {
 	switch {
 	case p.IsVariable("identity"), p.IsVariable("last_insert_id"):
@@ -85,8 +86,9 @@ func VariableRead(p *reader.Reader) Reads {
 	return 0
 }
 
-// wordRead returns what a word without a call reads: seq.CURRVAL and SQL%ROWCOUNT of
-// Oracle, PREVIOUS VALUE FOR seq of MariaDB, and GET DIAGNOSTICS n = ROW_COUNT.
+// wordRead returns which result of the last statement a word without a call reads:
+// seq.CURRVAL and SQL%ROWCOUNT of Oracle, PREVIOUS VALUE FOR seq of MariaDB, and GET
+// DIAGNOSTICS n = ROW_COUNT.
 func wordRead(p *reader.Reader, before, last scan.Token, diagnostics bool) Reads {
 	text := p.TextOf(last)
 	switch {
@@ -98,7 +100,8 @@ func wordRead(p *reader.Reader, before, last scan.Token, diagnostics bool) Reads
 	return FieldRead(p, before, last)
 }
 
-// FieldRead returns what a field such as @@session.`identity` reads.
+// FieldRead returns which result of the last statement a field such as @@session.`identity`
+// is.
 func FieldRead(p *reader.Reader, before, last scan.Token) Reads {
 	if p.TextOf(last) != "." || before.Kind != scan.Variable {
 		return 0
@@ -106,8 +109,8 @@ func FieldRead(p *reader.Reader, before, last scan.Token) Reads {
 	return VariableRead(p)
 }
 
-// executedReads returns what an executable comment may read. Words in strings and comments
-// inside it count too.
+// executedReads returns which results of the last statement an executable comment may read.
+// Words in strings and comments inside it count too.
 func executedReads(p *reader.Reader) (reads Reads) {
 	s := scan.Scanner{Dialect: p.Dialect, Text: p.Text[:p.Token.End]}
 	for s.Pos = p.Token.Start; s.Pos < len(s.Text); {

@@ -24,7 +24,7 @@ func Shape(d *dialect.Dialect, query string) string {
 	last := byte(0)
 	write := func(piece string, is byte) {
 		if is == 'v' && last == 'v' {
-			return // several values in a row count as one
+			return // adjacent values count as one value
 		}
 		_, _ = io.WriteString(h, piece)
 		last = is

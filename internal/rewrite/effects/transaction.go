@@ -26,7 +26,7 @@ const (
 	TxEnds                         // no transaction is open afterwards
 	TxUnknown                      // afterwards a transaction may be open or not
 	TxSaves                        // a transaction is open afterwards; if none was open before, it ends when its savepoint is released
-	TxReleases                     // a transaction that began with the savepoint may have ended; any other one stays open
+	TxReleases                     // a transaction that began with the savepoint may have ended; any other transaction stays open
 	TxCommits                      // DDL ran, which commits implicitly, or failed before the commit: ask the engine
 )
 

@@ -78,8 +78,8 @@ type SeenTables struct {
 	// HasTemporary means that temporary tables may matter to the text. MadeTables are the
 	// temporary tables that the text has made so far, by the table's name; MaybeMade are the
 	// names, without a schema, of tables that it may have made. MovedTables means that an
-	// earlier statement may have dropped or renamed a temporary table. Standing is nil if the
-	// connection has none: see compile.QueryWithTemporary.
+	// earlier statement may have dropped or renamed a temporary table. Standing is nil if
+	// the connection has no temporary tables: see compile.QueryWithTemporary.
 	HasTemporary bool
 
 	MadeTables     map[string][]reader.Name
@@ -94,7 +94,7 @@ type SeenTables struct {
 // CTE is a name that a WITH clause defines.
 type CTE struct {
 	Name string // folded
-	Body int    // the offset at which its definition begins
+	Body int    // the offset at which the definition of the name begins
 }
 
 // Refuse notes why an INSERT cannot be filled. Only the first reason in the text counts.

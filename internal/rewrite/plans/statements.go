@@ -54,7 +54,7 @@ func (pl *Plan) Undoes() bool {
 // engine undoes the whole text when one statement fails. Other statements of the text may
 // change the number of rows after the count. An extra row is then an error that undoes the
 // whole text; with fewer rows some keys are a gap. If drivers execute the statements one by
-// one, keyfill does so instead: see Plan.Parts.
+// one, keyfill instead executes the text in parts: see Plan.Parts.
 
 // CountsBeside reports whether the rows of a query must be counted before an execution, and
 // other statements of the text may change the number of rows after the count.
