@@ -83,9 +83,9 @@ func column(p *reader.Reader, in *State) rewrite.Reason {
 	return ""
 }
 
-// plainColumns moves from the bracket or comma here past the columns after it that are
-// plain words, to the comma or bracket after them. It does what column does, in less time,
-// and reports false if the list has a key twice.
+// plainColumns moves from the bracket or comma at the current token past the following
+// columns that are plain words, to the comma or bracket after the last of them. It does the
+// same as column, in less time, and reports false if the list has a key twice.
 func plainColumns(p *reader.Reader, in *State) bool {
 	for {
 		t, ok := p.PlainWord()
@@ -124,8 +124,8 @@ func plainColumn(p *reader.Reader, in *State, t scan.Token) (again bool) {
 	return false
 }
 
-// foldsPlain is [dialect.Dialect.Folds] for a plain word, whose folded form has the same
-// length.
+// foldsPlain returns the result of [dialect.Dialect.Folds] for a plain word. The length
+// decides first, since the folded form of a plain word has the same length.
 func foldsPlain(d *dialect.Dialect, word, folded string) bool {
 	return len(word) == len(folded) && d.Folds(word, false, folded)
 }

@@ -85,8 +85,9 @@ func MergeHead(p *plans.Draft, h *Head) {
 	Into(p, h, into || p.IsPunct('('))
 }
 
-// maxMerged is how many brackets are read in a MERGE inside of another statement. Each of
-// many MERGEs inside of one another would be read to the end of the text.
+// maxMerged bounds how many nested brackets are read in a MERGE inside of another
+// statement. Without a bound, each of many nested MERGEs would be read to the end of the
+// text.
 const maxMerged = 1000
 
 // MergeInto reads a MERGE in p, a copy of outer that Fork has made. If every INSERT in it
@@ -256,7 +257,8 @@ func hidden(p *plans.Draft, t scan.Token) *plans.Target {
 }
 
 // outputInto judges OUTPUT … INTO t (a, b), which stores other rows than the INSERT itself:
-// Transact-SQL reference, "OUTPUT clause". An OUTPUT after it is judged separately.
+// Transact-SQL reference, "OUTPUT clause". It stops at a second OUTPUT, which is judged
+// separately.
 func outputInto(p *plans.Draft) {
 	q := Fork(p)
 	depth := 0

@@ -291,8 +291,9 @@ func numbers(p *plans.Draft, in *State, at scan.Span, before string, missing []i
 	p.Edit(at.Start, at.End, string(b))
 }
 
-// surveyOuter is [selects.SurveyWith] for the clause before an INSERT, or before the
-// definition that it is.
+// surveyOuter notes in s the facts about the WITH clause before an INSERT, as
+// [selects.SurveyWith] does. For an INSERT inside of a WITH clause, these are the
+// definitions before the INSERT, which several INSERTs survey only once.
 func surveyOuter(p *plans.Draft, s *selects.Facts) {
 	if p.With.Survey == nil {
 		p.With.Survey = new(selects.Survey)

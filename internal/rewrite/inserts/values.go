@@ -98,7 +98,7 @@ func rows(p *plans.Draft, in *State) rewrite.Reason {
 		}
 		switch full := len(p.Slots) == cap(p.Slots) || len(p.Edits) == cap(p.Edits); {
 		case full && len(p.Inserts) > 0:
-			expect(p, len(p.Slots), 0) // the rest likely has several INSERTs too
+			expect(p, len(p.Slots), 0) // the text has had several INSERTs, and the rest of it likely has more
 		case full, in.Rows == 1 && len(p.Inserts) == 0:
 			expect(p, len(p.Slots)-slots, first)
 		}
@@ -172,9 +172,10 @@ func rowWidth(p *reader.Reader) (int, rewrite.Reason) {
 	}
 }
 
-// singles reads the values of one token at the start of a row, from its bracket to the
-// comma or bracket after them, in less time than one by one. It returns their number and
-// reports whether the row ends after them. If it does not, the reader is at the next value.
+// singles reads the values at the start of a row that are a single token each, from the
+// row's bracket on. It returns how many there are, and reports whether the row ends after
+// them. If the row goes on, the reader is at the next value. singles takes less time than
+// reading the values one by one.
 func singles(p *reader.Reader, in *State) (n int, closed bool) {
 	for {
 		if !natural(p) {
@@ -192,8 +193,8 @@ func singles(p *reader.Reader, in *State) (n int, closed bool) {
 	}
 }
 
-// natural moves from a sign past a value of digits only, to the comma or bracket after it.
-// If it reports false, it has not moved.
+// natural moves from the bracket or comma before a value to the comma or bracket after the
+// value, if the value has only digits. If natural reports false, it has not moved.
 func natural(p *reader.Reader) bool {
 	i := p.Pos
 	for i < len(p.Text) && scan.Classes[p.Text[i]]&scan.ClassSpace != 0 {

@@ -33,8 +33,9 @@ func (p *Draft) cutArguments() (dropped []int, ok bool) {
 	if p.Split.Statements > 1 || p.Params.Styles != reader.StylePosition && p.Params.Styles != reader.StyleNumber {
 		return nil, false
 	}
-	// Which numbers arguments have that are used inside of the clauses, outside of them, before
-	// the first clause and after its start.
+	// These say, by the number of an argument, whether it is used inside of the cut clauses
+	// (inside), outside of them (uses), before the first cut clause (before), and outside
+	// of them after the first has begun (later).
 	most := p.Params.Count
 	if p.Params.Styles == reader.StyleNumber {
 		if most = p.Params.Max; most > p.Dialect.Params.Max {
@@ -43,10 +44,10 @@ func (p *Draft) cutArguments() (dropped []int, ok bool) {
 	}
 	inside, uses := make([]bool, most+1), make([]bool, most+1)
 	before, later := make([]bool, most+1), make([]bool, most+1)
-	var behind []scan.Token // the remaining placeholders after the start of the first clause
+	var behind []scan.Token // the placeholders outside of the cut clauses, after the first has begun
 	cuts := slices.Clone(p.Cuts)
 	slices.SortFunc(cuts, func(a, b UpsertClause) int { return cmp.Compare(a.Start, b.Start) })
-	end := 0 // of the clauses that begin before the current token
+	end := 0 // the end of the clauses that begin before the current token
 	n := 0
 	s := scan.Scanner{Dialect: p.Dialect, Text: p.Text}
 	for t := s.Next(); t.Kind != scan.End; t = s.Next() {

@@ -69,7 +69,7 @@ type WithClause struct {
 
 	Outer     selects.With
 	Enclosing selects.With
-	Survey    *selects.Survey // of Enclosing; nil until it is needed
+	Survey    *selects.Survey // the survey of the definitions in Enclosing; nil until it is needed
 	Recursive bool
 }
 

@@ -66,8 +66,8 @@ type Upsert struct {
 
 // WrittenName is a table's name as the text has it.
 type WrittenName struct {
-	// TableText is the table's name as written. It is written in SQL if the text is not,
-	// and Bulk is set: go-mssqldb's INSERTBULK.
+	// TableText is the table's name as written. If the text is not SQL, but go-mssqldb's
+	// INSERTBULK, Bulk is set, and TableText is the name as SQL has it.
 	TableText string
 
 	// Database is the folded part of the table's name before the schema, empty if the

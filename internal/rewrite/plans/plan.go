@@ -85,7 +85,7 @@ type Changes struct {
 	rare *rare // nil for most plans
 }
 
-// rare is what few plans have.
+// rare holds the changes that only few plans have.
 type rare struct {
 	lastKeys    []LastKey
 	listed      []SessionEdit
@@ -93,7 +93,8 @@ type rare struct {
 	droppedArgs []int
 }
 
-// seldom returns the rare parts for a change.
+// seldom returns the rare changes, for the caller to set one. It allocates them at the
+// first call.
 func (c *Changes) seldom() *rare {
 	if c.rare == nil {
 		c.rare = new(rare)
@@ -144,12 +145,13 @@ type Lazy struct {
 	Bound, BoundSession  LazyText
 }
 
-// lazyByte is a small number that is computed at its first use, or at several uses at once.
+// lazyByte is a small number that is computed at its first use. Several goroutines that use
+// it at once may each compute it.
 type lazyByte struct {
 	known atomic.Uint32 // the number plus one; 0 until it is known
 }
 
-// get returns the number, which compute returns.
+// get returns the number. If it is not known yet, get calls compute for it.
 func (l *lazyByte) get(compute func() uint8) uint8 {
 	if n := l.known.Load(); n > 0 {
 		return uint8(n - 1)
@@ -159,7 +161,8 @@ func (l *lazyByte) get(compute func() uint8) uint8 {
 	return n
 }
 
-// is reports whether the number, which is 1 if compute returns true, is not 0.
+// is returns the result of compute, which it calls if the result is not known yet. The
+// number is 1 for true and 0 for false.
 func (l *lazyByte) is(compute func() bool) bool {
 	return l.get(func() uint8 {
 		if compute() {

@@ -97,9 +97,10 @@ func (p *Reader) Single() bool {
 	return true
 }
 
-// PlainWord moves from a sign past the word after it, to the comma or closing bracket after
-// that, and returns the word. The word has letters, digits and underscores of ASCII only.
-// If there is no such word, or something else follows it, PlainWord has not moved.
+// PlainWord moves from a sign past the following word to the comma or closing bracket after
+// the word, and returns the word. The word has letters, digits and underscores of ASCII
+// only. If no such word follows the sign, or anything but a comma or closing bracket
+// follows the word, PlainWord does not move, and reports false.
 func (p *Reader) PlainWord() (t scan.Token, ok bool) {
 	start, end := scan.PlainWord(p.Text, p.Pos)
 	i := end

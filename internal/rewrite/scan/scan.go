@@ -281,9 +281,10 @@ func plainEnd(q string, start int) int {
 	return start
 }
 
-// PlainWord returns the word of ASCII letters, digits and underscores that begins after
-// white space from offset on, which is a token in every dialect if white space or a sign
-// of [ClassPunct] other than & follows it. The word is empty if there is none.
+// PlainWord skips white space from offset on, and returns where the word of ASCII letters,
+// digits and underscores begins and ends that follows. start and end are equal if no such
+// word follows. The word is a token in every dialect if white space or a sign of
+// [ClassPunct] other than & follows it.
 func PlainWord(text string, offset int) (start, end int) {
 	for offset < len(text) && Classes[text[offset]]&ClassSpace != 0 {
 		offset++
@@ -305,7 +306,8 @@ func (s *Scanner) word() Kind {
 	return s.wordFrom(start)
 }
 
-// wordFrom is word for an identifier that begins at start, and whose end may be after Pos.
+// wordFrom scans an identifier or keyword, as word does. It begins at start, and Pos is
+// inside of it or at its end.
 func (s *Scanner) wordFrom(start int) Kind {
 	if s.WordEnd()-start > 2 || s.Pos >= len(s.Text) {
 		return Word
@@ -342,7 +344,7 @@ func (s *Scanner) Following() Token {
 			end := plainEnd(text, i+1)
 			s.Pos = end
 			if end == len(text) || Classes[text[end]]&(ClassSpace|ClassPunct) != 0 && text[end] != '&' {
-				return Token{Word, i, end} // as most words, in any dialect; U& may begin a string
+				return Token{Word, i, end} // most words end here, in any dialect; a word before & may not, since U& may begin a string
 			}
 			k := s.wordFrom(i)
 			return Token{k, i, s.Pos}

@@ -174,16 +174,18 @@ func SurveyWith(p *reader.Reader, s *Facts, w With) {
 	new(Survey).Go(p, s, w)
 }
 
-// Survey is how far a WITH clause is surveyed. INSERTs in its definitions each survey the
-// definitions before them, which is done once.
+// Survey holds how far a WITH clause has been surveyed, and the facts so far. Each INSERT
+// in a definition needs the facts about the definitions before it, and a Survey reads each
+// definition only once.
 type Survey struct {
-	start, end int  // the offsets of the clause and of what is not yet surveyed; no end is 0
-	depth      int  // the brackets that are open
-	unsure     bool // the Unsure of the query whose facts are asked for
+	start, end int  // the offset of the clause, and the offset up to which it has been surveyed; end is 0 before the first survey
+	depth      int  // how many brackets are open at end
+	unsure     bool // Unsure of the query for whose INSERT the clause is surveyed
 	clause     Facts
 }
 
-// Go is [SurveyWith] for a clause whose beginning may be surveyed already.
+// Go notes in s the facts about the whole statement that w shows, as [SurveyWith] does. It
+// reads only the part of the clause that was not surveyed before.
 func (v *Survey) Go(p *reader.Reader, s *Facts, w With) {
 	if w.Empty() {
 		return

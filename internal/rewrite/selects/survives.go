@@ -129,7 +129,8 @@ func (e *carriedExpr) listDoubts() (offset int, items []Doubt, stars bool) {
 		s.Advance()
 	}
 	for start, depth, n := s.Token.Start, 0, 0; ; s.Advance() {
-		// A SELECT that may not stand here has its list read separately.
+		// A SELECT in the middle of a list is a mistake. It ends the list, since its own
+		// list is read separately.
 		word := s.IsIn(listEnds) || s.IsWord("select")
 		ends := depth == 0 && (word && s.Text[s.PrevEnd-1] != '.' || s.IsPunct(')') || s.Token.Kind == scan.End)
 		switch {
