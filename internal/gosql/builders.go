@@ -48,7 +48,7 @@ func (r *reading) builderUse(id *ast.Ident, v *types.Var) {
 		return
 	}
 	if s, ok := r.parent(1).(*ast.AssignStmt); ok && s.Tok == token.ASSIGN && len(s.Lhs) == 1 && s.Lhs[0] == ast.Expr(id) {
-		return // noted as an assignment elsewhere
+		return // an assignment to the builder is noted elsewhere
 	}
 	r.lose(id)
 }

@@ -16,7 +16,7 @@ func (r *reader) create(s *statement) bool {
 	for !s.isEnd() {
 		switch {
 		case s.isAny("temporary", "temp"):
-			return true // a temporary table belongs to a session
+			return true // a temporary table is skipped, since it belongs to a session
 		case s.accept("or"), s.accept("replace"), s.accept("unlogged"), s.accept("clustered"), s.accept("nonclustered"),
 			s.accept("global"), s.accept("local"), s.accept("fulltext"), s.accept("spatial"), s.accept("bitmap"):
 		case s.accept("unique"):
@@ -96,7 +96,7 @@ func (r *reader) createTable(s *statement) bool {
 	}
 	inner, ok := s.brackets()
 	if !ok {
-		return false // CREATE TABLE … AS SELECT, or OF a type
+		return false // CREATE TABLE … AS SELECT and CREATE TABLE … OF a type are not read
 	}
 	t := r.declare(schema, name)
 	understood := true

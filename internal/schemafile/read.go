@@ -84,7 +84,7 @@ func (r *reader) read(one sqlscript.Statement) {
 	switch first := firstWord(one.Text); first {
 	case "create", "alter", "drop", "rename", "comment", "/*!", "/*m!", "if":
 	default:
-		return // for example the rows of a dump
+		return // the statement defines no table, as an INSERT with the rows of a dump
 	}
 	s := &statement{d: r.d, tokens: tokensOf(r.d, one.Text)}
 	understood := true

@@ -66,7 +66,7 @@ func entry(line string) (command, argument string, ok bool) {
 	case strings.HasPrefix(rest, "\t\t"):
 		rest = rest[2:] // MariaDB: the previous entry has the same time
 	case len(rest) > 27 && rest[4] == '-' && rest[10] == 'T' && isDigits(rest[:4]):
-		_, rest, ok = strings.Cut(rest, "\t") // 2026-01-02T03:04:05.678901Z, or with an offset
+		_, rest, ok = strings.Cut(rest, "\t") // skips a time such as 2026-01-02T03:04:05.678901Z, or a time with an offset
 		if !ok {
 			return "", "", false
 		}

@@ -25,7 +25,7 @@ func executed(message string) (text string, ok bool) {
 	if !ok || strings.HasPrefix(rest, "fetch from ") {
 		return "", false
 	}
-	_, text, ok = strings.Cut(rest, ": ") // after the name of the prepared statement
+	_, text, ok = strings.Cut(rest, ": ") // the text follows the name of the prepared statement
 	return text, ok
 }
 
@@ -139,7 +139,8 @@ func isCSV(line string) bool {
 	if len(fields) <= csvSeverity+1 || len(fields[0]) < len("2006-01-02 15:04:05.000 UTC") || fields[0][4] != '-' {
 		return false
 	}
-	// The name of a user or database, in an earlier field, may hold a comma.
+	// The severity may be in a later field, since the name of a user or database in an
+	// earlier field may hold a comma.
 	for _, field := range fields[csvSeverity:] {
 		for _, word := range severities {
 			if field == word || word == "DEBUG" && strings.HasPrefix(field, word) {

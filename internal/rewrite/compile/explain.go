@@ -58,7 +58,7 @@ func postgresExplain(p *reader.Reader) (runs, known bool) {
 		option, plain := p.TextOf(p.Token), p.Token.Kind == scan.Word
 		if p.Token.Kind == scan.Quoted {
 			if option = strings.Trim(option, `"`); option != strings.ToLower(option) || strings.Contains(option, `"`) {
-				known = false // Trim has removed no quote of U&"…"
+				known = false // a quote is left in U&"…", which is not read here
 			}
 			plain = known
 		}

@@ -85,7 +85,7 @@ func merged(p *plans.Draft, m *merging) rewrite.Reason {
 		return reason
 	}
 	if len(p.Slots) == slots {
-		return rewrite.ErrMerge // each INSERT of the MERGE brings its keys
+		return rewrite.ErrMerge // each INSERT of the MERGE brings its keys, so that nothing is filled
 	}
 	in := &m.in.Insert
 	in.Rows, in.Upsert.Conflict, in.End = -1, plans.ConflictConditional, p.PrevEnd

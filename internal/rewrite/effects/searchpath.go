@@ -53,7 +53,7 @@ func SetsSearchPath(d *dialect.Dialect, query string) (names []string, local, ok
 		case scan.Quoted, scan.String:
 			text := p.TextOf(p.Token)
 			if len(text) < 3 || text[0] != '"' && text[0] != '\'' || strings.Contains(text, `\`) {
-				return nil, false, false // an escape, or an empty name
+				return nil, false, false // the name has an escape, or is empty
 			}
 			quote := text[:1]
 			names = append(names, strings.ReplaceAll(text[1:len(text)-1], quote+quote, quote))

@@ -239,7 +239,7 @@ func (w *walk) opensUnknown() bool {
 	case scan.Quoted, scan.Variable:
 		return true
 	case scan.String:
-		return w.Text[w.last.Start] == '"' // a quoted name under other settings
+		return w.Text[w.last.Start] == '"' // a string in double quotes is a name under other settings
 	}
 	return false
 }

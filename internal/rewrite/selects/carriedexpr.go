@@ -232,7 +232,7 @@ func (e *carriedExpr) literal() carried {
 	c := carriedText
 	for e.Token.Kind == scan.String {
 		if e.Text[e.Token.Start]|0x20 == 'b' {
-			c = carriedUnknown // a bit string, as 0b1 is
+			c = carriedUnknown // b'1' is a bit string, as 0b1 is
 		}
 		e.Advance()
 	}
@@ -349,7 +349,7 @@ func (e *carriedExpr) column() carried {
 		e.Advance()
 	}
 	if e.IsPunct('(') || e.IsPunct(':') {
-		return carriedUnknown // a function of a schema
+		return carriedUnknown // a call of a function in a schema, or something unknown
 	}
 	if e.IsPunct('-') && e.Pos < len(e.Text) && e.Text[e.Pos] == '>' {
 		// column->'$.a' and ->> are JSON_EXTRACT, and return text.
