@@ -97,8 +97,8 @@ func (k checker) checkTable(p place, t Table) {
 	}
 }
 
-// checkUntouched reports the fields that have no use for a table if the engine makes
-// all its keys.
+// checkUntouched reports the fields that the policy must not give for a table if the engine
+// makes all keys of the table.
 func (k checker) checkUntouched(p place, t Table) {
 	for _, f := range []struct {
 		name  string
@@ -146,8 +146,8 @@ func (k checker) checkKey(p place, key Key) *kind {
 	return kind
 }
 
-// checkLeft reports the fields that have no use for the key at p, which the engine
-// makes.
+// checkLeft reports the fields that must not be given for the key at p, because the engine
+// makes that key (source: identity).
 func (k checker) checkLeft(p place, key Key) {
 	for _, f := range []struct {
 		name  string
@@ -192,7 +192,8 @@ func (k checker) checkSent(p place, key Key, kind *kind) {
 var keyWidths = []int{31, 53, 63}
 
 // source returns the source of a key at p. It reports the mistakes of a source that is
-// written in the table's entry, and a name that no source has.
+// written in the table's entry. It also reports a source's name that is neither an entry of
+// the section sources nor a kind.
 func (k checker) source(p place, key Key) Source {
 	at := p.in("source")
 	switch {
@@ -208,9 +209,9 @@ func (k checker) source(p place, key Key) Source {
 	case key.InPlace != nil:
 		k.checkStoreOf(at, s)
 	case named:
-		// check has checked it with the section sources.
+		// check has checked this source together with the section sources.
 	case ok:
-		checkSource(k.mistakes, at, s) // only the name of a kind, which may need more fields
+		checkSource(k.mistakes, at, s) // the file gives only the name of a kind, and the kind may require more fields
 	case !k.unread[place{}.in("sources")]:
 		k.wrongField(at, unknownSource(key.Source, slices.Sorted(maps.Keys(k.config.Sources))))
 	}

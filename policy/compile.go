@@ -12,8 +12,8 @@ import (
 )
 
 // Compile checks the configuration for a dialect and returns its policy. If d is nil,
-// it takes the dialect that the configuration names. If the configuration names another
-// dialect than d, it returns an error.
+// Compile uses the dialect that the configuration names. Compile returns an error if the
+// configuration names a dialect other than d.
 //
 // A key that names no layout has the default layout of the dialect. A ULID is sent as
 // text everywhere, on SQL Server and Oracle too, since only a text type holds a ULID as
@@ -22,8 +22,8 @@ import (
 // Compile reads neither the environment nor the host's name nor a clock: a missing
 // worker's number is noticed when the source is made.
 //
-// The error is an [*Error] or several joined. It has positions if the configuration was
-// read from a file.
+// The error is an [*Error], or several of them joined. It has positions if the
+// configuration was read from a file.
 func (c *Config) Compile(d *dialect.Dialect) (*Policy, error) {
 	if c == nil {
 		return nil, &Error{Msg: "there is no configuration"}
@@ -104,13 +104,13 @@ func (k *compiler) compile() {
 	k.nameStates()
 }
 
-// compareGlobs sorts the globs, the more specific ones first. It reports each glob that
-// is as specific as an earlier one and can match the same table. It names only the
-// first of these, since each of many globs may overlap with all others.
+// compareGlobs sorts the globs, the more specific ones first. It reports each glob that is
+// as specific as an earlier one and can match the same table. The message names only the
+// first such earlier glob, since each of many globs may overlap with all others.
 func (k *compiler) compareGlobs(tables place) {
 	globs := k.policy.globs
 	slices.SortStableFunc(globs, func(a, b *entry) int { return cmp.Compare(b.literals, a.literals) })
-	var alike globIndex // the globs before that have as many literal characters
+	var alike globIndex // globs earlier in the list with as many literal characters as e
 	for i, e := range globs {
 		if i > 0 && e.literals != globs[i-1].literals {
 			alike = globIndex{}
@@ -141,8 +141,8 @@ func (k *compiler) complete(p place, s Source) Source {
 	return s
 }
 
-// inOrder returns the entries of a section in the order of the file, or by name if
-// there is no file: if two entries contradict each other, the later one is reported.
+// inOrder returns the entries of a section in the order of the file, or by name if there is
+// no file. The order decides which of two contradicting entries is reported: the later one.
 func (k *compiler) inOrder(section place, names []string) []place {
 	var places []place
 	for _, name := range names {
@@ -308,8 +308,8 @@ func (k *compiler) checkWidth(p place, rk *RuleKey) {
 	}
 }
 
-// single returns the folded form of a name of one part, which is at p. If it cannot be
-// read, single reports that and returns an empty name.
+// single returns the folded form of a name of one part, which is at p. If the name cannot
+// be read, single reports the mistake and returns an empty name.
 func (k *compiler) single(p place, name string) string {
 	folded, msg := k.names.single(name)
 	if msg != "" {

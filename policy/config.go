@@ -16,8 +16,8 @@ type Config struct {
 	// means 1 too.
 	Version int
 
-	// Dialect is the engine, one of [dialect.Names]. If it is empty, the driver
-	// determines it.
+	// Dialect is the engine's dialect, one of [dialect.Names]. If it is empty, keyfill
+	// determines the dialect from the database/sql driver.
 	Dialect string
 
 	// DefaultSchema is the schema of a table that a query names without a schema,
@@ -45,20 +45,20 @@ type Config struct {
 	// filled. Empty means [Refuse].
 	Unsupported Unsupported
 
-	// Check is when the policy is compared with the database: [CheckStart] means in the
-	// background of the first connection, and empty means never.
+	// Check is when the policy is compared with the database. [CheckStart] means in the
+	// background when the first connection is opened; empty means never.
 	Check string
 
-	// EnsureSchema is the default for the sources of the file that have no
-	// ensure_schema, see [Source.EnsureSchema]. It applies to the kinds that have the
-	// field, where it is of use. It does not create the row of a state that has a name
-	// of its own; for that, set EnsureSchema or Create in the source. In Go a source
-	// cannot set it to false.
+	// EnsureSchema is the default for the sources of the file that have no ensure_schema,
+	// see [Source.EnsureSchema]. It applies to the kinds that have the field, where it is
+	// of use. The row of a state with a name of its own is not created by this field: for
+	// that, set EnsureSchema or Create in the source. In Go a source cannot set it to
+	// false.
 	EnsureSchema bool
 
-	// Fill is the set of values that count as "no key" in an INSERT. 0 means missing,
-	// null, default and zero, but zero counts for integers on MySQL and MariaDB only
-	// ([dialect.Dialect.ZeroIsNoKey]).
+	// Fill is the set of values that count as "no key" in an INSERT. Zero means
+	// [FillMissing], [FillNull], [FillDefault] and [FillZero], but FillZero applies to
+	// integers on MySQL and MariaDB only ([dialect.Dialect.ZeroIsNoKey]).
 	Fill Fill
 
 	// Stores are databases, besides the application's own, that keep the states of
@@ -66,9 +66,9 @@ type Config struct {
 	// the name of a source is and is not "none".
 	Stores map[string]Store
 
-	// StoreWait is how long an INSERT waits for a store that does not answer, if its
-	// context does not end before. 0 means ten seconds. If a store refuses for good,
-	// the INSERT fails at once.
+	// StoreWait is how long an INSERT waits for a store that does not answer, unless the
+	// INSERT's context ends earlier. Zero means ten seconds. If the store answers with an
+	// error that a retry cannot cure, the INSERT fails at once.
 	StoreWait time.Duration
 
 	// Sources are the sources that tables share, by name. A name consists of ASCII
@@ -98,8 +98,8 @@ type Table struct {
 	// for other keys the default of the kind or, if the kind has none, of the dialect.
 	Layout dialect.Layout
 
-	// MaxBits bounds the integers of Column: 31, 53 or 63; 0 means 63. If several
-	// columns share a state, the least of their bounds applies to all.
+	// MaxBits is how many bits the integers of Column may have: 31, 53 or 63; 0 means 63.
+	// If several columns share a state, the least of their bounds applies to all.
 	MaxBits int
 
 	// LastInsertID is how the application learns the integer that was filled into
@@ -115,15 +115,15 @@ type Table struct {
 	// nil if they are not known.
 	Columns []string
 
-	// Fill is the set of values that count as "no key" in this table. 0 means the
-	// file's setting.
+	// Fill is the set of values that count as "no key" in this table. Zero means the
+	// setting of the whole file.
 	Fill Fill
 
 	// Mode replaces the file's mode if it is more cautious.
 	Mode Mode
 
-	// Unsupported has the meaning that it has in [Config]. Empty means the file's
-	// setting.
+	// Unsupported is what happens to an INSERT on this table that cannot be filled. Empty
+	// means the setting of the whole file.
 	Unsupported Unsupported
 }
 
@@ -134,7 +134,7 @@ type Key struct {
 	InPlace *Source        // as in [Table]
 	Layout  dialect.Layout // as in [Table]
 	MaxBits int            // as in [Table]
-	Fill    Fill           // 0 means the table's setting
+	Fill    Fill           // zero means the setting of the table's Fill
 
 	// LastInsertID is as in [Table], but empty means [LastInsertIDOff].
 	LastInsertID LastInsertID

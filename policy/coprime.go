@@ -54,8 +54,8 @@ func checkCoprime(m *mistakes, p place, s Source) {
 	if s.Table == nil {
 		return
 	}
-	// A table of the article's program holds the last key as a number, and is changed
-	// only if the number is still as it was read.
+	// A table that the coprime article's program uses holds the last key as a number, and
+	// the program updates the row only if that number is still the one it read.
 	if s.Lock == LockPessimistic {
 		m.wrong(p.in("lock"), "the table of a coprime is changed if it is as it was read; say optimistic, or leave it out")
 	}
@@ -67,9 +67,9 @@ func checkCoprime(m *mistakes, p place, s Source) {
 	}
 }
 
-// checkSteps checks that the coprime at p makes keys with its options; its alphabet
-// must be known. It adds one option after the other, so that a mistake is reported at
-// the option that causes it.
+// checkSteps checks that the coprime at p makes keys with its options; its alphabet must be
+// known. It sets the options one after another, so that a mistake is reported at the option
+// that causes it.
 func checkSteps(m *mistakes, p place, s Source) {
 	all := s.coprimeOptions()
 	some := keysource.CoprimeOptions{Length: 1, Alphabet: all.Alphabet}

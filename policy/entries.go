@@ -11,17 +11,17 @@ var checkWords = []string{CheckStart}
 // KeyLines are the lines of the file on which a key is defined, counted from 1. They
 // are 0 if the configuration was built in Go.
 type KeyLines struct {
-	Column int // the line of its column
-	Source int // the line of its source, or else of its column
-	Layout int // the line of its layout, or else of its source
+	Column int // the line of the key's column
+	Source int // the line of the key's source, or the line of its column if no source is written
+	Layout int // the line of the key's layout, or the value of Source if no layout is written
 }
 
 // Entry is one entry under tables: of the file.
 type Entry struct {
 	Name   string // as written
-	Line   int    // the line of the entry, from 1; 0 if the configuration was built in Go
+	Line   int    // the line of the entry in the file, from 1; 0 if the configuration was built in Go
 	IsGlob bool
-	Schema string // folded; empty if the name has none, or has * or ? in it
+	Schema string // the schema in the entry's name, folded; empty if the name has no schema, or a schema with * or ?
 
 	// Rule is the rule of the table that the entry names. For a glob, the fields that
 	// depend on the name of a table are not set. It must not be changed.
@@ -37,7 +37,7 @@ type Entry struct {
 // IdentityKey is a column with source: identity, whose keys the engine makes.
 type IdentityKey struct {
 	Column string // folded
-	Line   int    // the line of its source, or else of its column; 0 if it is not known
+	Line   int    // the line of the column's source, or of the column if no source is written; 0 if it is not known
 }
 
 // Entries returns the entries of the file: first the ones that name one table, in the

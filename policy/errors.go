@@ -21,11 +21,11 @@ type Error struct {
 	Table  string // the table's name as written; empty if the mistake concerns no table
 	Msg    string // the mistake, and what to write instead; without DSNs, and without values that could be one
 
-	section string // the section of docs/errors.md; empty means policy, and noSection means that the text names none
+	section string // the section of docs/errors.md that the text names; empty means policy, and noSection means that the text names none
 }
 
-// noSection marks an error that others follow in the same text, so that it names no
-// section.
+// noSection marks an error that is joined with later errors in one text. Only the last
+// error of the text names a section of docs/errors.md.
 const noSection = "-"
 
 // Error returns the mistake as keyfill.yaml:7:14: table "orders": …
@@ -62,8 +62,8 @@ type mistakes struct {
 	list   []*Error
 
 	// unread are the places, as returned by top, that could not be read completely.
-	// Mistakes that may only follow from that are not reported: a misspelt column: is
-	// not also missing.
+	// Mistakes that may only follow from the unread part are not reported: a table with a
+	// misspelt field column is not also reported as having no column.
 	unread map[place]bool
 }
 
@@ -119,7 +119,7 @@ func (m *mistakes) add(pos position, p place, msg string) {
 	m.list = append(m.list, e)
 }
 
-// err returns the collected errors, or nil.
+// err returns the collected errors joined, or nil if there are none.
 func (m *mistakes) err() error {
 	if len(m.list) == 0 {
 		return nil
@@ -144,8 +144,8 @@ func (m *mistakes) err() error {
 	return errors.Join(errs...)
 }
 
-// reason returns the text of an error that wraps keysource.ErrOptions, without the text
-// of ErrOptions.
+// reason returns the text of err, which wraps keysource.ErrOptions, without the text of
+// keysource.ErrOptions.
 func reason(err error) string {
 	return strings.TrimPrefix(anchor.Plain(err.Error()), anchor.Plain(keysource.ErrOptions.Error())+": ")
 }

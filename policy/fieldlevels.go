@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// fieldLevels holds the names of the fields on each level of the file. The error about
-// a misplaced field names the right level by it.
+// fieldLevels holds the names of the fields on each level of the file. The error about a
+// misplaced field uses them to name the level where the field belongs.
 type fieldLevels struct {
-	file, table, source []string            // the names of the fields
+	file, table, source []string            // the names of the fields on the level of the file, of a table and of a source
 	kinds               []string            // the names of the kinds
 	kindsWith           map[string][]string // for each field of a source, the kinds that have it
 }

@@ -18,9 +18,9 @@ const (
 // bits.
 var fillWords = []string{"missing", "null", "default", "zero"}
 
-// fillAll is the set of all members. It is the default except for integers: a Go struct
-// sends its zero value if no key was set, and an empty text or a zero UUID is not a
-// key. See kind.fillFor.
+// fillAll is the set of all members. It is the default, except that FillZero is left out
+// for integers on some engines (see kind.fillFor). FillZero is in it because a Go struct
+// sends its zero value if no key was set, and an empty text or a zero UUID is not a key.
 const fillAll = FillMissing | FillNull | FillDefault | FillZero
 
 // Has reports whether all of g are in f.

@@ -43,7 +43,7 @@ func (p pattern) match(s string) bool {
 	return i == len(t)
 }
 
-// literals returns how many characters of p are no wildcards.
+// literals returns how many characters of p are not wildcards.
 func (p pattern) literals() int {
 	n := 0
 	for _, c := range p.text {
@@ -80,7 +80,7 @@ func (p pattern) symbols() []rune {
 // both the symbols of p so far and the first j symbols of q.
 func (p pattern) meets(q pattern) bool {
 	if p.differs(q) {
-		return false // nearly all pairs of patterns end here
+		return false // nearly all pairs of patterns differ in these characters, so the costly loop below rarely runs
 	}
 	a, b := p.symbols(), q.symbols()
 	reach := make([]bool, len(b)+1)
@@ -113,8 +113,8 @@ func (p pattern) meets(q pattern) bool {
 }
 
 // differs reports whether the patterns have different characters before their first or
-// after their last wildcards, so that no text matches both. If it returns false,
-// nothing is known.
+// after their last wildcards, so that no text matches both. If differs returns false, some
+// text may or may not match both.
 func (p pattern) differs(q pattern) bool {
 	n := min(len(p.text), len(q.text))
 	for i := 0; i < n && !p.isWild(i) && !q.isWild(i); i++ {

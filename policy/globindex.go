@@ -3,11 +3,12 @@ package policy
 import "slices"
 
 // globIndex finds, among many names that may be globs, the ones that can match the same
-// table as another name. It holds each name in the four ways of readings, so that names
-// that differ before their first * need not be compared.
+// table as another name. It stores each name in the four forms that readings returns, so
+// that names that differ before their first * need not be compared.
 type globIndex [4]globTrie
 
-// nameEnd follows each part of a name in a reading. It is not a character of any name.
+// nameEnd is the symbol that readings puts after each part of a name. It is not a character
+// of any name.
 const nameEnd = anyChar - 1
 
 // readings returns a name in four ways: the table before the schema, the schema before
@@ -35,15 +36,16 @@ func readings(schema, table pattern) (all [4][]rune) {
 	return all
 }
 
-// add adds a name under a number, which is greater than the numbers before.
+// add adds a name under a number, which must be greater than the numbers of all names added
+// before.
 func (x *globIndex) add(schema, table pattern, number int) {
 	for i, symbols := range readings(schema, table) {
 		x[i].add(symbols, number)
 	}
 }
 
-// near returns the numbers of all names that can match a table that the given name
-// matches, and perhaps of others. Each of the lists is in ascending order.
+// near returns the numbers of all names that can match a table that the given name matches,
+// and perhaps the numbers of other names. Each of the lists is in ascending order.
 func (x *globIndex) near(schema, table pattern) (fewest [][]int) {
 	least := -1
 	for i, symbols := range readings(schema, table) {
@@ -79,8 +81,8 @@ func (t *globTrie) add(symbols []rune, number int) {
 	t.all, t.ended = append(t.all, number), append(t.ended, number)
 }
 
-// near appends the numbers whose characters agree with symbols, up to the end of the
-// shorter of the two.
+// near appends to lists the numbers of the names whose reading agrees with symbols, up to
+// the end of the shorter one of the reading and symbols.
 func (t *globTrie) near(symbols []rune, lists [][]int) [][]int {
 	if len(symbols) == 0 {
 		return append(lists, t.all)

@@ -1,10 +1,10 @@
 package policy
 
 // Guarantee describes the keys of a source in its default layout. It holds for all keys
-// that the source makes, whether their rows are stored or not. With one exception: if
-// the state is a part of the transaction, the source makes the keys of a transaction
-// that was rolled back again. These are joined or scoped sequences, maxplusone, and
-// every counting source on SQLite.
+// that the source makes, whether their rows are stored or not. There is one exception: a
+// source whose state is written in the statement's own transaction makes the keys of a
+// rolled-back transaction a second time. Such sources are joined or scoped sequences,
+// maxplusone, and every counting source on SQLite.
 type Guarantee struct {
 	Unique  Uniqueness
 	Ordered Order
@@ -29,20 +29,19 @@ type Uniqueness string
 
 const (
 	// NotUnique means that a key can be made twice: only the primary key of the table
-	// keeps it from being stored twice.
+	// prevents the key from being stored twice.
 	NotUnique Uniqueness = "no"
-	// UniqueByChance means that random bits keep keys apart. No two keys are known to
-	// have shared them.
+	// UniqueByChance means that random bits make equal keys improbable, but not impossible.
 	UniqueByChance Uniqueness = "by chance"
 	// UniqueByWorker means that keys are kept apart by the worker's number alone, which
 	// no two processes may share, and by a clock that does not go back between two
 	// processes.
 	UniqueByWorker Uniqueness = "by worker"
-	// UniqueInScope means that the state keeps keys apart, together with the columns of
-	// the scope.
+	// UniqueInScope means that keys are unique together with the columns of the scope (the
+	// columns for whose values rows are numbered separately).
 	UniqueInScope Uniqueness = "in its scope"
-	// Unique means that the state keeps keys apart, over all processes and restarts. A
-	// store that loses its last commits can break it.
+	// Unique means that the state keeps keys apart, over all processes and restarts. If a
+	// store loses its last commits, a key can still be made twice.
 	Unique Uniqueness = "yes"
 )
 

@@ -36,11 +36,13 @@ func Guarantees(s Source, d *dialect.Dialect) (g Guarantee, ok bool) {
 	case KindRecycled:
 		if d.OneWriter {
 			// A statement that reserves in its own transaction does not use the numbers
-			// that the process has in hand, so these lower numbers are used later.
+			// that the process has reserved before. These lower numbers are used later, so
+			// keys are not in order.
 			g.Ordered = NotOrdered
 		}
 	case KindSnowflake, KindComposite:
-		// SQLite can keep no state that the statement's transaction does not undo.
+		// SQLite can keep no state that the statement's transaction does not undo. Without
+		// a store, only the worker's number keeps the keys apart.
 		if s.Store == StoreNone || s.Store == "" && d.OneWriter {
 			g.Unique = UniqueByWorker
 		}
@@ -74,15 +76,14 @@ func (s Source) guaranteeNumbers(g *Guarantee, d *dialect.Dialect) {
 	case s.joined():
 		g.Ordered, g.GapFree = Ordered, true
 	case s.Kind == KindNative && d.Family == dialect.FamilyOracle:
-		// Each instance of a cluster has its own cache of numbers, unless the sequence
-		// was made with ORDER (Oracle SQL Language Reference, CREATE SEQUENCE).
+		// so keys of different instances are out of order
 	case s.Block == 1:
 		g.Ordered = Ordered
 	}
 }
 
-// Methods returns a source of each kind, and of each variant of a kind that has other
-// guarantees. Tables of guarantees list them.
+// Methods returns a source of each kind, and of each variant of a kind whose guarantees
+// differ. Tables of guarantees list them.
 func Methods() []Source {
 	return []Source{
 		{Kind: KindUUIDv7},

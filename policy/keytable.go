@@ -58,7 +58,7 @@ func checkKeyColumns(m *mistakes, p place, s Source) {
 // checkKeyRow checks the fields that say which row of the table at p is the source's.
 func checkKeyRow(m *mistakes, p place, s Source) {
 	t := s.Table
-	name, _ := parseTemplate(s.Name) // its mistakes are reported elsewhere
+	name, _ := parseTemplate(s.Name) // mistakes in the name are reported elsewhere
 	several := name.has(wordSchema) || name.has(wordTable) || name.has(wordValue)
 	switch {
 	case t.Row != "" && t.Key == "":

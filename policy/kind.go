@@ -26,10 +26,10 @@ const (
 	KindIdentity     = "identity"     // the engine makes the key
 )
 
-// kind is one way to make keys. Each is declared in the file of its name, with the fields
-// that it alone reads, their checks and defaults; a field that several kinds read is in a
-// file named after the field or its subject. A new kind is listed in kinds, a new field
-// in ownFields.
+// kind is one way to make keys. Each kind is declared in a file named after it, with the
+// fields that it alone reads, their checks and defaults. A field that several kinds read is
+// in a file named after the field or its subject. A new kind is listed in kinds, a new
+// field in ownFields.
 type kind struct {
 	name string
 	doc  string
@@ -49,8 +49,8 @@ type kind struct {
 	// the default.
 	layout dialect.Layout
 
-	// guarantee is the result of [Guarantees] unless the settings of a source change
-	// it. Its Short is set there. Guarantees are declared here alone.
+	// guarantee is the result of [Guarantees] unless the settings of a source change it.
+	// [Guarantees] sets the field Short. Guarantees are declared here alone.
 	guarantee Guarantee
 
 	// fields are the fields of the source, besides kind, that it reads.
@@ -94,7 +94,7 @@ func (k *kind) suitAll(n namer, m *mistakes, p place, s Source) {
 	}
 }
 
-// isIdentity reports whether the engine makes the keys of this kind.
+// isIdentity reports whether k is the kind identity, whose keys the engine makes.
 func (k *kind) isIdentity() bool { return k.open == nil }
 
 // layoutFor returns the layout of keys for which the policy names l, which may be
@@ -120,7 +120,7 @@ func (k *kind) fillFor(d *dialect.Dialect, l dialect.Layout, zeroIsKey bool) Fil
 // is nil if the dialect is not known.
 func (k *kind) complete(s Source, d *dialect.Dialect) Source {
 	s = *s.clone()
-	s.saysNoSchema = false // the default was set before; the field must not distinguish sources now
+	s.saysNoSchema = false // withDefaultSchema has used this flag already, and sources that differ only in it must compare as equal
 	if k.defaults != nil {
 		k.defaults(&s, d)
 	}

@@ -14,7 +14,7 @@ func (k *compiler) lastInsertID(p place, key Key, rk *RuleKey) LastInsertID {
 		k.wrong(at, "LAST_INSERT_ID() takes no key that is sent as %s; say result or off", rk.Layout)
 	case key.LastInsertID != "":
 		return key.LastInsertID
-	case p.item > 0 || rk.Layout != "": // an entry of keys, or text
+	case p.item > 0 || rk.Layout != "": // an additional key column (an entry of the field keys), or a key that is sent as text
 		return LastInsertIDOff
 	}
 	return normal

@@ -29,8 +29,9 @@ const (
 // errFolder is returned for a path that is a folder.
 var errFolder = errors.New("it is a folder; name the file in it")
 
-// FromEnvironment reads the file that $KEYFILL_CONFIG names, or else ./keyfill.yaml. If
-// there is neither, the error names both and wraps [fs.ErrNotExist].
+// FromEnvironment reads the file that $KEYFILL_CONFIG names, or else ./keyfill.yaml. If the
+// variable is not set and that file does not exist, the error names both and wraps
+// [fs.ErrNotExist].
 func FromEnvironment() (*Config, error) {
 	if path := os.Getenv(envConfig); path != "" {
 		c, err := Load(path)
@@ -226,7 +227,7 @@ func syntaxLine(data []byte, err error) int {
 	begin := 0
 	if rest, ok := strings.CutPrefix(err.Error(), "yaml: line "); ok {
 		digits, _, _ := strings.Cut(rest, ":")
-		begin, _ = strconv.Atoi(digits) // 0 if it is no number
+		begin, _ = strconv.Atoi(digits) // begin is 0 if digits is not a number
 	}
 	var ends []int // where the lines end, in bytes
 	for i, c := range data {

@@ -10,8 +10,8 @@ import (
 var maxPlusOneKind = kind{
 	name: KindMaxPlusOne,
 	doc:  "the greatest key of the table and one, which the deletion of the last row gives again",
-	// Without a lock, two statements at the same time may get the same key. In any
-	// case, a key that was the greatest and was deleted is made again.
+	// Without a lock, two statements at the same time may get the same key. With or without
+	// a lock, the greatest key is made again after its row was deleted.
 	guarantee: Guarantee{Unique: NotUnique, Ordered: Ordered, Contiguous: true, GapFree: true},
 	integer:   true,
 	stateful:  true,

@@ -150,7 +150,8 @@ func (n namer) isSessions(table string) bool {
 	return table != "" && strings.IndexByte(n.d.Grammar.SessionNames, table[0]) >= 0
 }
 
-// hint returns how to write name in a file so that it is read exactly.
+// hint returns the spelling with which name is read exactly in a file, for the end of a
+// message.
 func (n namer) hint(name string) string {
 	if show(name) == hidden || strings.Contains(name, "'") {
 		name = "name"

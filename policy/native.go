@@ -59,10 +59,10 @@ func (n namer) suitNative(m *mistakes, p place, s Source) {
 	}
 }
 
-// completeNative sets the fields that a native source leaves out. Engines increment by
-// one by default. With that block, the source gives the engine's own numbers, wherever
-// the sequence is, so a low one is only logged. With larger blocks other processes may
-// have the same numbers.
+// completeNative sets the fields that a native source leaves out. Engines increment by one
+// by default. With Block 1 the source gives exactly the numbers that the engine's sequence
+// returns, so a sequence that is too low is only logged. With larger blocks other processes
+// may have the same numbers, so it is an error.
 func completeNative(s *Source, _ *dialect.Dialect) {
 	s.Block = cmp.Or(s.Block, 1)
 	remedy := keysource.RemedyError

@@ -33,7 +33,7 @@ type Policy struct {
 	defaultSchema string // folded
 	exact         map[tableName]*entry
 	inOrder       []*entry // the entries of exact, in the order of the file
-	globs         []*entry // the more specific ones first
+	globs         []*entry // the entries with wildcards; those with more literal characters first
 	states        map[string]*stateUse
 	sources       []Source
 
@@ -47,10 +47,10 @@ type Policy struct {
 type entry struct {
 	name          string // as written
 	schema, table pattern
-	literals      int // how many characters of the name are no wildcards
+	literals      int // how many characters of the name are not wildcards
 
-	// keys are the key columns to fill, whose states have no names yet. line and lines
-	// are where the entry and its keys are in the file.
+	// keys are the key columns to fill; the names of their states (stored counters) are set
+	// later. line and lines are where the entry and its keys are in the file.
 	keys     []stateKey
 	line     int
 	lines    []KeyLines
@@ -69,7 +69,7 @@ type Rule struct {
 	Schema, Name string      // the two parts of Table, folded; Schema is empty if the query names none
 	Keys         []RuleKey   // the keys to fill, at least one unless Identity is set
 	Columns      []string    // all columns of the table in order, folded; nil if they are not known
-	Mode         Mode        // the more cautious of the file's and the table's
+	Mode         Mode        // the more cautious of the file's mode and the table's mode
 	Unsupported  Unsupported // [Refuse] or [Unfilled]
 	Identity     bool        // the engine makes every key, so statements are sent untouched
 
@@ -81,7 +81,7 @@ type Rule struct {
 // RuleKey is a key column to fill. A column whose source is identity has no RuleKey.
 type RuleKey struct {
 	Column string         // folded
-	Source Source         // the source to open for the state, with its defaults; equal if State is equal
+	Source Source         // the source to open for the state, with its defaults set; two RuleKeys with equal State have equal Source
 	Layout dialect.Layout // empty for integers that are sent as integers, and only for these
 	Fill   Fill           // never empty
 
@@ -91,8 +91,8 @@ type RuleKey struct {
 	// INSERT … SELECT has rows.
 	Contiguous bool
 
-	// Joined reports whether the keys are drawn on the statement's own connection, in its
-	// transaction, and are rolled back with the rows.
+	// Joined reports whether the source makes the keys on the statement's own connection,
+	// in its transaction, and are rolled back with the rows.
 	Joined bool
 
 	// Scope are the columns for each of whose values rows are numbered separately,
@@ -129,7 +129,7 @@ type RuleKey struct {
 	Columns []ColumnRef
 
 	state template // State
-	fault string   // why StateFor fails; empty if it does not
+	fault string   // the message with which StateFor fails; empty if it does not fail
 }
 
 // Match returns the rule for a table, or nil when it is not configured. The names are
@@ -221,7 +221,7 @@ func (p *Policy) Sources() []Source { return slices.Clone(p.sources) }
 // Found is where the engine finds a table that a query names.
 type Found struct {
 	Schema string // folded
-	Bare   bool   // the query names no schema
+	Bare   bool   // whether the query names the table without a schema
 
 	// Home reports whether the name of the table without a schema means this table when
 	// the database is opened.
@@ -229,9 +229,9 @@ type Found struct {
 }
 
 // MatchFound is [Policy.Match] for a table that the engine has found. A source that is
-// written in a table's entry and has no name has a state for each real table: under an
-// entry without a schema, the name of that state contains the schema, unless Home is
-// set. A name without a schema matches an entry with one only if there is a
+// written in a table's entry, without a name, has a separate state (stored counter) for
+// each real table. If that entry has no schema, the name of the state contains the schema,
+// unless Home is set. A name without a schema matches an entry with one only if there is a
 // default_schema, or if an entry without a schema matches too.
 func (p *Policy) MatchFound(f Found, table string) *Rule {
 	full := tableName{f.Schema, table}

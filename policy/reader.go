@@ -94,7 +94,8 @@ func (r *reader) isString(p place, n *yaml.Node) bool {
 	return false
 }
 
-// isPlain reports whether n is no alias and has no anchor. If not, it adds the mistake.
+// isPlain reports whether n is not an alias and has no anchor. If it returns false, it has
+// added the mistake.
 func (r *reader) isPlain(p place, n *yaml.Node) bool {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		r.misread(positionOf(n), p, aliasMessage)

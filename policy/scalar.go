@@ -66,8 +66,9 @@ func atLeast[V int | int64](least V) shape[V] {
 	}
 }
 
-// judged returns the shape of an integer that is at least least in the JSON Schema.
-// Reading ignores that: the kind checks it later, and more.
+// judged returns the shape of an integer that is at least least in the JSON Schema. Reading
+// does not check this bound: the kind of the source checks it later, together with other
+// rules.
 func judged[V int | int64](least V) shape[V] {
 	s := number[V]()
 	return shape[V]{read: s.read, schema: s.schema.with("minimum", least)}

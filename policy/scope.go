@@ -18,8 +18,8 @@ var scopeTypes = []string{ScopeInteger, ScopeText}
 // scopeWhat is what messages call the type of a scope's column.
 const scopeWhat = "type of a scope's column"
 
-// checkScope checks the columns for whose values the sequence at p numbers rows
-// separately.
+// checkScope checks the field scope of the sequence at p: the columns for each of whose
+// values the sequence numbers rows separately.
 func checkScope(m *mistakes, p place, s Source) {
 	if s.Scope == nil {
 		return

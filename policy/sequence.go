@@ -70,12 +70,13 @@ func completeSequence(s *Source, d *dialect.Dialect) {
 	completeCounter(s, d)
 	switch {
 	case s.FollowExplicit:
-		// A process may end after an INSERT that brings a key and before the state is
-		// raised.
+		// keyfill raises the state after an INSERT that has brought its own key. If the
+		// process ends between the two, the state stays too low, and the next process has
+		// to raise it.
 		s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyAdvance)
 	case s.joined() || s.Table != nil || (d == nil || !d.LastRowID) && !s.Exclusive && s.Below == 0:
-		// Otherwise OnBehind stays empty: it depends on whether the engine numbers the
-		// column too.
+		// OnBehind stays empty in the remaining case, since the default then depends on
+		// whether the engine numbers the column too.
 		s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyError)
 	}
 	completeUpstream(s)
@@ -85,7 +86,7 @@ func completeSequence(s *Source, d *dialect.Dialect) {
 	}
 	s.Transaction = cmp.Or(s.Transaction, TransactionAutonomous)
 	if s.Scope != nil {
-		for i := range *s.Scope { // a copy: see kind.complete
+		for i := range *s.Scope { // s.Scope is a copy already: see kind.complete
 			c := &(*s.Scope)[i]
 			c.Type = cmp.Or(c.Type, ScopeInteger)
 		}

@@ -80,7 +80,8 @@ func checkBits(m *mistakes, p place, s Source) bool {
 		given bool
 	}{
 		{"time_bits", s.TimeBits != 0},
-		// A configuration built in Go may leave them 0 if it sets TimeBits.
+		// A configuration built in Go may leave WorkerBits and SequenceBits 0 if it sets
+		// TimeBits.
 		{"worker_bits", s.WorkerBits != 0 || s.TimeBits != 0 && !m.isRead()},
 		{"sequence_bits", s.SequenceBits != 0 || s.TimeBits != 0 && !m.isRead()},
 	} {
@@ -140,7 +141,7 @@ func (s Source) SnowflakeOptions() keysource.SnowflakeOptions {
 		o.Worker = new(*s.Worker)
 	}
 	if s.Kind == KindComposite {
-		// This fails only for a length that Compile refuses.
+		// CompositeBits fails only for a length that Compile refuses.
 		o.Bits, _ = keysource.CompositeBits(cmp.Or(s.Length, compositeLengths[0]))
 		return o
 	}

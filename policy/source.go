@@ -24,12 +24,12 @@ func (s Source) CreateRow() bool {
 	return s.EnsureSchema
 }
 
-// KeyTable is an existing table that holds the states of sources, as other
-// programs have made it and still use it. Its names are written as in SQL.
+// KeyTable is an existing table, made and still used by other programs, that holds the
+// states (stored counters) of sources. Its names are written as in SQL.
 type KeyTable struct {
 	Name    string
 	Key     string // the column that names the source of a row; empty if the table has one row
-	Row     string // the value of Key; empty means the name of the state
+	Row     string // the value of Key in the source's row; empty means the name of the state
 	Value   string // the column of the number; for a coprime, the column of the last key as a number
 	Stored  string // [StoredNext] or [StoredLast]
 	Version string // the column that counts changes, for [LockOptimistic]; empty if there is no such column
@@ -92,9 +92,9 @@ type Source struct {
 	UpstreamBlock int64
 	UpstreamLasts time.Duration
 
-	// Block is how many integers are reserved at a time; 0 lets the number follow the
-	// use, from MinBlock to MaxBlock, of which 0 is 10 and 1,000,000. With 1 the keys of
-	// all processes are in the order of time, and each statement waits for the store.
+	// Block is how many integers are reserved at a time; 0 lets the number follow the use,
+	// from MinBlock (0 means 10) to MaxBlock (0 means 1,000,000). With 1 the keys of all
+	// processes are in the order of time, and each statement waits for the store.
 	Block, MinBlock, MaxBlock int64
 
 	// Start is the first integer of a sequence whose row keyfill creates; 0 means the
@@ -118,28 +118,29 @@ type Source struct {
 	// outside of keyfill does. The zero Range has none.
 	SkipRange Range
 
-	// EnsureSchema creates the tables of the store, for a sequence or a snowflake. If
-	// it is false, and the file does not set it to false, [Config.EnsureSchema]
-	// applies.
+	// EnsureSchema makes keyfill create its tables in the store, for a sequence or a
+	// snowflake. If EnsureSchema is false, and the file does not say ensure_schema: false
+	// in the source, [Config.EnsureSchema] applies.
 	EnsureSchema bool
-	saysNoSchema bool // a file says ensure_schema: false
+	saysNoSchema bool // whether a file says ensure_schema: false in the source
 
 	// Create makes keyfill create a missing row of a sequence. If it is nil,
 	// EnsureSchema decides. See [Source.CreateRow].
 	Create *bool
 
-	// Exclusive states that nothing else fills the column of a sequence or snowflake:
-	// neither another source nor a default or a counter of the column.
+	// Exclusive states that only this source fills the column of a sequence or snowflake:
+	// no other source, no default and no counter of the column does.
 	Exclusive bool
 
 	// FollowExplicit raises the state of a sequence above the keys that INSERTs bring.
 	FollowExplicit bool
 
-	// OnBehind and OnStoreRollback are what a source does if its state is too low. A
-	// snowflake has OnBehind alone, and not [keysource.RemedyAdvance]. For a native source
-	// with Block 1, empty means [keysource.RemedyWarn]; for a sequence that follows the
-	// keys of INSERTs, an empty OnBehind means [keysource.RemedyAdvance]. In other cases
-	// empty means [keysource.RemedyError].
+	// OnBehind and OnStoreRollback are what a source does if its state is too low: lower
+	// than a key of the table, or than the state was before. A snowflake has OnBehind
+	// alone, and not [keysource.RemedyAdvance]. For a native source with Block 1, empty
+	// means [keysource.RemedyWarn]; for a sequence that follows the keys of INSERTs, an
+	// empty OnBehind means [keysource.RemedyAdvance]. In other cases empty means
+	// [keysource.RemedyError].
 	OnBehind, OnStoreRollback keysource.Remedy
 
 	// Worker, WorkerEnv and WorkerOrdinal are where a snowflake gets the number of its
@@ -149,8 +150,8 @@ type Source struct {
 	WorkerEnv     string
 	WorkerOrdinal bool
 
-	// WorkerLease is for how long the number of the worker is leased from the store,
-	// until it has to be leased again.
+	// WorkerLease is for how long a snowflake leases the number of its worker from the
+	// store, before it has to renew the lease.
 	WorkerLease time.Duration
 
 	// Bits is how many bits a snowflake has: 63, as the zero [keysource.SnowflakeBits],
@@ -163,20 +164,21 @@ type Source struct {
 	TimeBits, WorkerBits, SequenceBits int
 	Unit                               time.Duration // 0 means one millisecond
 
-	// Transaction says in which transaction the numbers of a sequence are reserved: one
-	// of their own, [TransactionAutonomous], which empty means too; or the user's,
-	// [TransactionJoined], without gaps and for one transaction at a time.
+	// Transaction says in which transaction the numbers of a sequence are reserved: a
+	// separate one ([TransactionAutonomous], also if empty), or the application's own
+	// ([TransactionJoined]), which leaves no gaps but lets only one transaction at a time
+	// reserve.
 	Transaction string
 
-	// Lock is how a number is reserved that other statements may be reserving too: for
-	// a sequence, pseudorandom, scatter or coprime [LockPessimistic], which empty means
-	// too, or [LockOptimistic]; for maxplusone [LockRange], which empty means too, or
+	// Lock says how a source keeps two statements from reserving the same number, or that
+	// it does not: for a sequence, pseudorandom, scatter or coprime [LockPessimistic] (also
+	// if empty) or [LockOptimistic]; for maxplusone [LockRange] (also if empty) or
 	// [LockNone].
 	Lock string
 
-	// Via says how the state of a sequence is read and written: by statements,
-	// [ViaTable], which empty means too; or by the stored procedure that Procedure
-	// names, [ViaProcedure]. An empty Procedure means keyfill's own.
+	// Via says how the state of a sequence is read and written: by statements on its table
+	// ([ViaTable], also if empty), or by the stored procedure that Procedure names
+	// ([ViaProcedure]). An empty Procedure means the procedure that keyfill ships.
 	Via, Procedure string
 
 	// Table is an existing table that holds the state of a sequence, pseudorandom,
@@ -196,25 +198,25 @@ type Source struct {
 	// means too, or 24 for a composite.
 	Length int
 
-	// Alphabet holds the characters of a coprime, or [AlphabetBase62] or
-	// [AlphabetBase32]. Empty means the first of these if text compares by case, and
-	// otherwise the second.
+	// Alphabet holds the characters of a coprime, or [AlphabetBase62] or [AlphabetBase32].
+	// Empty means base 62 if the column compares text by case, and base 32 otherwise.
 	Alphabet string
 
-	// K is the step of a coprime, which has no divisor in common with the number of its
-	// keys; 0 leaves the choice to keysource.ChooseK.
+	// K is the step from one key of a coprime to the next, as a number that has no divisor
+	// in common with the number of possible keys. If K is 0, keysource.ChooseK chooses it.
 	K int64
 
-	// Grow lets a coprime go on with keys of one character more when it has used
-	// up all keys of Length.
+	// Grow lets a coprime make keys of one character more after it has used all keys of
+	// Length characters.
 	Grow bool
 
 	// Collation states that the column of a coprime compares byte for byte,
 	// [CollationBinary]; empty states nothing.
 	Collation string
 
-	// Key is a text that decides the order of a scatter's keys; empty means the name of
-	// its state. It is no secret: the keys are spread, not hidden.
+	// Key is a text that decides the order of a scatter's keys; empty means the name of its
+	// state. Key need not be secret, since a scatter only spreads its keys and does not
+	// hide their order.
 	Key string
 
 	// Spread is the name of a value that comes with the execution, a number from 0 to

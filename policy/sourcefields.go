@@ -17,7 +17,7 @@ func fieldWhat(field string) string { return "word for " + field + ":" }
 type sourceField struct {
 	field[Source]
 
-	isSet func(s *Source) bool // whether s has another than the zero value in the field
+	isSet func(s *Source) bool // isSet reports whether s has a value other than the zero value in the field
 
 	fieldRules
 }
@@ -48,7 +48,7 @@ func of[V comparable](name, doc string, s shape[V], to func(s *Source) *V) *sour
 	}
 }
 
-// given returns the names of the fields, out of the given ones, that s sets.
+// given returns the names of those of the fields that s sets.
 func given(s Source, fields ...*sourceField) (names []string) {
 	for _, f := range fields {
 		if f.isSet(&s) {

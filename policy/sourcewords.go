@@ -8,7 +8,7 @@ const (
 	LockPessimistic = "pessimistic" // the row is locked, then read
 	LockOptimistic  = "optimistic"  // the row is read, then changed if it is still the same
 	LockRange       = "range"       // one statement at a time reads the greatest key
-	LockNone        = "none"        // several statements may get the same key: only the primary key guards against that
+	LockNone        = "none"        // several statements may read the same greatest key; only the primary key prevents a duplicate
 
 	ViaTable     = "table"
 	ViaProcedure = "procedure"

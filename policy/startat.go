@@ -4,8 +4,8 @@ var startAtField = of("start_at", "The least integer that the sequence gives, in
 	judged[int64](leastStartAt), func(s *Source) *int64 { return &s.StartAt }).as(3_000_000_000).
 	ruled(fieldRules{check: checkStartAt, upstream: "the integers of upstream belong to this column alone", owns: "the row of one column (start_at)"})
 
-// leastStartAt is the least value of start_at: it leaves the sequence before a single
-// integer, 1.
+// leastStartAt is the least value of start_at, the first integer of this sequence: with 2,
+// the sequence that ends before it has a single integer, 1.
 const leastStartAt = 2
 
 // checkStartAt checks the field start_at of the sequence at p.

@@ -32,8 +32,9 @@ func showState(name string) string {
 	return fmt.Sprintf("%q", name)
 }
 
-// stateFault returns why a store cannot hold a state of this name; empty if it can.
-// MySQL and SQL Server treat "a" and "a " as equal.
+// stateFault returns why a store cannot hold a state of this name, or an empty text if it
+// can. A name that ends in a space is a fault, since MySQL and SQL Server treat "a" and "a
+// " as equal.
 func stateFault(name string) string {
 	switch {
 	case name == "":
@@ -62,7 +63,8 @@ func checkState(m *mistakes, p place, s Source) {
 	}
 }
 
-// fault is stateFault for the known text of t. Words in braces count as one character.
+// fault returns the result of stateFault for the parts of t that are known in advance.
+// Words in braces, which are replaced later, count as one character.
 func (t template) fault() string {
 	var b strings.Builder
 	for _, p := range t {

@@ -5,18 +5,19 @@ import (
 	"slices"
 )
 
-// alikeKeys holds the keys whose states have the same template of a name, such as
+// alikeKeys holds the keys whose states have names made from the same template, such as
 // {schema}-{table}.
 type alikeKeys struct {
 	name   template
 	kinds  map[alikeKind]*alikeStates
-	all    []*alikeStates // indexed by the numbers in globs and exact
+	all    []*alikeStates // all states, indexed by the numbers that globs and exact return
 	globs  globIndex
 	exact  globIndex
-	isOpen bool // globs or schemas decide which of the keys share a state
+	isOpen bool // whether entries with wildcards or without a schema decide which of the keys share a state
 }
 
-// alikeKind holds what decides with which other keys a key may share a state.
+// alikeKind holds the facts about a key that decide with which other keys it may share a
+// state.
 type alikeKind struct {
 	entry         *entry  // the key's entry, if that is exact and the name of the state contains the table
 	schema, table pattern // the entry's schema and table, as far as the name of the state contains them
@@ -33,9 +34,9 @@ type alikeStates struct {
 	maxBits int // the least MaxBits of the keys
 }
 
-// add adds a key, and finds the keys that may share a state with it. It returns false
-// if one of these has another source. useState compares the states that two exact
-// entries share whatever the schema is.
+// add adds a key, and finds the keys that may share a state with it. It returns false if
+// one of the keys found has a different source. Two exact entries whose states are equal
+// for every schema are not compared here, but by useState.
 func (a *alikeKeys) add(u keyUse) (ok bool) {
 	kind := alikeKind{isGlob: u.isGlob(), isBare: u.isBare(), source: u.key().Source.id()}
 	if a.name.has(wordSchema) {
@@ -52,7 +53,7 @@ func (a *alikeKeys) add(u keyUse) (ok bool) {
 	case kind.entry == nil:
 		numbers = append(numbers, slices.Concat(a.exact.near(kind.schema, kind.table)...)...)
 	case own != nil:
-		numbers = append(numbers, own.number) // two exact entries never stand for one table
+		numbers = append(numbers, own.number) // compare with the keys of this entry alone, since two exact entries never match the same table
 	}
 	slices.Sort(numbers)
 	if own == nil {

@@ -18,8 +18,8 @@ func (s Source) ofColumn() string {
 	return ""
 }
 
-// checkOwn reports a source that counts through its column if several keys use it: its
-// keys would not be unique over all these columns, as the keys of other sources are.
+// checkOwn reports a source that counts through its column if several keys use it: its keys
+// would then not be unique over all these columns, which a shared source promises.
 func (k *compiler) checkOwn(u keyUse) {
 	if what := u.key().Source.ofColumn(); what != "" {
 		k.wrong(u.at.in("source"), "it counts through %s, and cannot be shared: write it in place for each", what)
@@ -49,7 +49,7 @@ func (k *compiler) nameStates() {
 	}
 	for _, e := range k.policy.globs {
 		for _, key := range e.keys {
-			if key.name != nil { // otherwise each table has its own state
+			if key.name != nil { // a key without a name for its state has a separate state for each table
 				key.State = key.name.String()
 			}
 			e.rule.Keys = append(e.rule.Keys, key.RuleKey)
@@ -77,10 +77,10 @@ func (k *compiler) fullName(e *entry) tableName {
 	return n
 }
 
-// markWide marks the keys whose states may serve several tables although the name of
-// the state does not show it: the keys of globs whose name does not distinguish the
-// tables, and keys whose name may turn into the name of another key. All of these get
-// the least MaxBits among them.
+// markWide marks the keys whose states may serve several tables although this does not
+// follow from the name of the state. These are the keys of globs if the state's name does
+// not distinguish the matched tables, and keys whose state's name may become equal to that
+// of another key. All of these get the least MaxBits among them.
 func (k *compiler) markWide() {
 	named := make(map[string]*alikeKeys) // indexed by the template of the state's name
 	for _, u := range k.uses {
@@ -119,8 +119,9 @@ func (u keyUse) meetsIn(name template, v keyUse) bool {
 			return true
 		case !u.isGlob() && !v.isGlob(),
 			!u.isGlob() && u.isBare(), !v.isGlob() && v.isBare():
-			// Of the tables with one name, an exact entry leaves the other entries only
-			// tables in another schema, and an entry without a schema leaves none.
+			// Two exact entries never match the same table. Nor do a glob and an exact
+			// entry without a schema, since the exact entry wins for all tables of its
+			// name.
 			return false
 		case !u.table.meets(v.table):
 			return false

@@ -48,7 +48,8 @@ type stateKey struct {
 	// wide reports whether several tables of a glob may share the state.
 	wide bool
 
-	// apart reports whether the name contains the schema even if the entry has none.
+	// apart reports whether the state's name contains the table's schema even if the entry
+	// names no schema.
 	apart bool
 }
 
@@ -99,9 +100,9 @@ func (p *Policy) keyFor(e *entry, k stateKey, full tableName) RuleKey {
 	switch {
 	case use == nil:
 	case !use.source.equal(rk.Source), !use.shared && !use.isOf[ref]:
-		// This happens only to a table that a glob matches, if the table's name makes
-		// the name of its state equal to the name of another column's state. Compile
-		// has refused the other cases.
+		// A name that belongs to another column occurs only for a table that a glob
+		// matches, if the table's name makes the name of its state equal to the name of
+		// another column's state. Compile has refused the other cases.
 		if Stateful(rk.Source) {
 			rk.fault = fmt.Sprintf("the state %s belongs to another column too: say name: in the source of one of them",
 				showState(rk.State))

@@ -11,7 +11,7 @@ func (n namer) rowOf(s Source, name string) (keyRow, bool) {
 	if s.Table == nil {
 		return keyRow{}, false
 	}
-	parts, _ := n.parse(s.Table.Name) // a wrong name was reported before
+	parts, _ := n.parse(s.Table.Name) // a wrong table name was reported before
 	var texts []string
 	for _, part := range parts {
 		texts = append(texts, part.text)
@@ -27,8 +27,9 @@ func (n namer) rowOf(s Source, name string) (keyRow, bool) {
 	return r, true
 }
 
-// checkRows reports rows that two states would share: each state would begin above the
-// keys of its own columns alone.
+// checkRows reports a row of an application's table that two states (counters) would share.
+// Each state would start above the keys of its own columns alone, and so could repeat keys
+// of the columns of the other state.
 func (k *compiler) checkRows() {
 	states := make(map[keyRow]string)
 	for _, u := range k.uses {

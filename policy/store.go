@@ -31,13 +31,13 @@ type Store struct {
 	// with commas between them.
 	EndpointsEnv string
 
-	// Prefix begins the names of all that is kept in the store. Empty means the
-	// driver's default. Only a store with endpoints has this field and the fields
-	// below.
+	// Prefix is the beginning of every key that is written to the store. Empty means the
+	// driver's default. Prefix and the fields after it may be set only for a store with
+	// Endpoints or EndpointsEnv.
 	Prefix string
 
-	// UserEnv and PasswordEnv are the names of the environment variables that hold the
-	// user and the password. Empty means that there is none.
+	// UserEnv and PasswordEnv are the names of the environment variables that hold the user
+	// and the password. Empty means that the store needs none.
 	UserEnv, PasswordEnv string
 
 	// TLS configures how the connections are secured. If it is nil, the addresses
@@ -81,8 +81,8 @@ func (s Store) String() string {
 // GoString returns the text of String for %#v.
 func (s Store) GoString() string { return "policy.Store" + s.String() }
 
-// StoreNone is given instead of the name of a store for a snowflake whose state is
-// stored nowhere; see [Source].
+// StoreNone is written instead of the name of a store if the state of a snowflake is not to
+// be stored at all; see [Source].
 const StoreNone = "none"
 
 // driverPattern matches the name of a driver. It keeps a DSN that was written into the

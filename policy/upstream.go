@@ -12,8 +12,8 @@ var upstreamBlockField = of("upstream_block", "How many integers a block of upst
 var upstreamLastsField = of("upstream_lasts", "How long a block of upstream is to last, from 1s to 24h: the store may be down for as long.",
 	durationShape, func(s *Source) *time.Duration { return &s.UpstreamLasts }).byDefault("1m").as("10m")
 
-// The default and the limits of upstream_lasts, for which a block of integers should
-// last.
+// The default and the limits of upstream_lasts (how long one block of integers from the
+// upstream store should last).
 const (
 	defaultUpstreamLasts = time.Minute
 	minUpstreamLasts     = time.Second

@@ -10,9 +10,9 @@ import (
 	"github.com/keyfill/keyfill/internal/nearest"
 )
 
-// shape is the type of a value in the file. read reads such a value, and schema
-// describes it for the JSON Schema. read reports a value of another type, and its
-// result is then not used.
+// shape is the type of a value in the file. read reads such a value, and schema describes
+// it for the JSON Schema. If the value has another type, read reports a mistake, and its
+// result is not used.
 type shape[V any] struct {
 	read   func(r *reader, p place, n *yaml.Node) V
 	schema schema
@@ -87,7 +87,7 @@ func (r *reader) object(p place, n *yaml.Node, fields []heading, read func(i int
 		if i < 0 {
 			names := fieldNames(fields)
 			meant := nearest.Word(name, names)
-			seen[meant] = true // so that it counts as misspelt and not as missing
+			seen[meant] = true // the misspelt field counts as given, so that it is not reported as missing too
 			msg := strings.Replace(unknownWord("field", name, names), show(name), p.shown(name), 1)
 			if belongs := r.levels.belongs(p, name); meant == "" && belongs != "" {
 				msg = fmt.Sprintf("unknown field %s; it belongs %s", show(name), belongs)
@@ -135,7 +135,7 @@ func section[V any](s shape[V]) shape[map[string]V] {
 				r.origin.at[at] = positionOf(key)
 				if at.mayHideSecret() && value.Kind != yaml.MappingNode {
 					r.unread[at.top()] = true
-					at.name = notShown // what should be a store's name may belong to the DSN above
+					at.name = notShown // the name may be part of the DSN on the line above, so messages do not show it
 				}
 				entries[name] = s.read(r, at, value)
 			})

@@ -46,6 +46,6 @@ func checkWorker(m *mistakes, p place, s Source) {
 
 const otherNumber = " Left out, another field gives the number."
 
-// minWorkerLease is the least worker_lease. It is more than minLease, since it takes
-// several round trips to lease a number.
+// minWorkerLease is the least worker_lease. It is longer than minLease, the least lease of
+// a recycled source, since leasing a worker's number takes several round trips.
 const minWorkerLease = 5 * time.Second
