@@ -83,10 +83,10 @@ type startCheck struct {
 	ended  chan struct{}
 }
 
-// begin runs the check, unless it has run already, and logs its findings. On an engine
-// with one writer it uses the connection itself, which has not been used yet, because a
-// second connection could block the application's writes. On any other engine it runs in
-// the background. No failure of the check fails the connection.
+// begin runs the check, unless it has run already, and logs its findings. On an engine that
+// allows one writer at a time (SQLite) it uses the connection itself, which has not been
+// used yet, because a second connection could block the application's writes. On any other
+// engine it runs in the background. No failure of the check fails the connection.
 func (s *startCheck) begin(ctx context.Context, db *fill.Database, g *fill.Conn) {
 	if !s.wanted || policy.Mode(db.Mode.Load()) == policy.ModeOff {
 		return

@@ -19,7 +19,7 @@ import (
 type conn struct {
 	*fill.Conn
 	mw      intercepted
-	concern words.Concern // why the text that goes through mw concerns keyfill
+	concern words.Concern // why the text that is being passed through mw concerns keyfill
 	answer  answer
 }
 

@@ -25,7 +25,7 @@ type wrappedDriver struct {
 	mount   *Mount // the mount of one database; nil for the registered driver
 
 	mu     sync.Mutex
-	direct map[string]driver.Connector // connectors by DSN, for Open
+	direct map[string]driver.Connector // the connectors that Open has made, by DSN
 }
 
 var (
@@ -62,8 +62,8 @@ func (d *wrappedDriver) connector(dsn string) (driver.Connector, error) {
 	return c, nil
 }
 
-// OpenConnector returns a connector and opens no connection. Its errors are about the
-// DSN and the policy.
+// OpenConnector returns a connector and opens no connection. It fails if the DSN or the
+// policy is wrong.
 func (d *wrappedDriver) OpenConnector(dsn string) (driver.Connector, error) {
 	parent, err := dbconn.Open(d.parent, dsn)
 	if err != nil {
@@ -81,8 +81,8 @@ type Connector struct {
 	check  startCheck
 }
 
-// wrapConnector returns a connector that fills keys on the connections of parent. If it
-// is opened through a registered name, its database is added to the mount all.
+// wrapConnector returns a connector that fills keys on the connections of parent. If it is
+// opened through a registered name, its database is added to all, the mount of that name.
 func wrapConnector(parent driver.Connector, o Options, all *Mount) (*Connector, error) {
 	o, err := o.withPolicy()
 	if err != nil {

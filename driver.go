@@ -82,7 +82,7 @@ import (
 )
 
 // registering orders registrations. Register first asks whether a name is taken, since
-// database/sql panics if it is. It guards registered too.
+// database/sql panics if it is. The mutex also guards the map registered.
 var registering sync.Mutex
 
 // registered holds the mounts, by the names under which this package has registered
@@ -170,8 +170,8 @@ func OpenDB(c driver.Connector, o Options) (*sql.DB, error) {
 // opened through it.
 var ErrNotOurs = retry.ErrNotOurs
 
-// From returns the mount of a database that this package wraps outermost. Otherwise it
-// fails with [ErrNotOurs].
+// From returns the mount of a database whose outermost driver is keyfill's. It fails with
+// [ErrNotOurs] for any other database.
 func From(db *sql.DB) (*Mount, error) {
 	if d, ok := db.Driver().(*wrappedDriver); ok && d.mount != nil {
 		return d.mount, nil
@@ -180,9 +180,9 @@ func From(db *sql.DB) (*Mount, error) {
 }
 
 // Unwrap returns the driver's own connection, given the connection that sql.Conn.Raw
-// provides. It finds it through any wrapper that passes Ping on. If keyfill did not
-// open the connection, Unwrap returns it unchanged, after a Ping. keyfill fills nothing
-// that is sent on the driver's own connection.
+// provides. Unwrap also works if other wrappers are around the connection, provided that
+// they pass on Ping. If keyfill did not open the connection, Unwrap returns it unchanged,
+// after a Ping. keyfill fills nothing that is sent on the driver's own connection.
 func Unwrap(driverConn any) any {
 	return session.Unwrap(driverConn)
 }

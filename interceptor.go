@@ -21,14 +21,14 @@ func intercept(c *conn) intercepted {
 	return mw.(intercepted)
 }
 
-// opened is a driver whose only connection is open already: sqlmw can only wrap
-// drivers.
+// opened is a driver that returns the connection conn, which is open already. It is needed
+// because sqlmw wraps drivers only, not connections.
 type opened struct{ conn *conn }
 
 func (o opened) Open(string) (driver.Conn, error) { return o.conn, nil }
 
-// errAnswered replaces every error on its way through sqlmw, so that sqlmw wraps none:
-// the connection then returns the driver's error as it is.
+// errAnswered replaces every error on its way through sqlmw, so that sqlmw does not wrap
+// the driver's error. The connection returns the driver's error as it is.
 var errAnswered = errors.New("keyfill: the answer is the connection's")
 
 func (i interceptor) ConnExecContext(ctx context.Context, _ driver.ExecerContext, query string, args []driver.NamedValue) (driver.Result, error) {

@@ -62,9 +62,9 @@ func (m *Mount) Keys(ctx context.Context, name string, n int) ([]driver.Value, e
 	return db.KeysFor(ctx, name, n)
 }
 
-// Reserve returns the first of n consecutive integers for a table's first key column,
-// each from 1 to 2⁶³−1 or to the column's max_bits. An INSERT that brings them is kept.
-// It waits and fails as [Mount.Keys] does. If the keys are not consecutive integers, it
+// Reserve returns the first of n consecutive integers for a table's first key column, each
+// from 1 to 2⁶³−1 or to the column's max_bits. An INSERT that brings them is kept. It waits
+// and fails in the same cases as [Mount.Keys]. If the keys are not consecutive integers, it
 // fails with [ErrNoNumbers].
 func (m *Mount) Reserve(ctx context.Context, name string, n int) (int64, error) {
 	db, err := m.only(name, n)

@@ -15,13 +15,13 @@ import (
 // Mount gives access to keyfill's work on one database, or on all databases that are
 // opened through one registered name. It is safe for concurrent use.
 type Mount struct {
-	one *fill.Database // nil for a registered name
+	one *fill.Database // the database that the mount covers; nil for the mount of a registered name
 
-	// The fields below are for a registered name.
+	// The fields below are used only by the mount of a registered name.
 	flakes *numbering.SharedSnowflakes
 	mu     sync.Mutex
 	opened []*fill.Database
-	ended  ended        // the counts of the databases that were closed
+	ended  ended        // the counts of the databases that were opened through the name and are closed
 	setTo  *policy.Mode // the mode that SetMode has set, for databases that are opened later
 }
 
@@ -31,7 +31,7 @@ type ended struct {
 	sources numbering.PastSources
 }
 
-// add adds a database that was opened through the name.
+// add adds a database that was opened through the mount's registered name.
 func (m *Mount) add(one *fill.Database) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -41,7 +41,8 @@ func (m *Mount) add(one *fill.Database) {
 	m.opened = append(m.opened, one)
 }
 
-// remove removes a closed database and keeps its counts. It may be called again.
+// remove removes a closed database and keeps its counts. Calling it again for the same
+// database does nothing.
 func (m *Mount) remove(one *fill.Database) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -23,7 +23,7 @@ const (
 	// Stored means that the row is in the table with this key, provided that its
 	// transaction commits.
 	Stored
-	// NotStored means that no row got the key.
+	// NotStored means that no row of the table has got the key from this statement.
 	NotStored
 )
 
@@ -156,13 +156,13 @@ type RetryOptions struct {
 // retryAttempts is how often [Retry] runs its function at most.
 const retryAttempts = 10
 
-// Retry runs f in a transaction and commits the transaction. It repeats the transaction,
-// f included, after an error that a repetition may cure: the engine has rolled it back in
+// Retry runs f in a transaction and commits the transaction. It repeats the transaction, f
+// included, after an error that a repetition may cure: the engine has rolled it back in
 // favour of another transaction, a lock wait timed out, or the connection was lost before
 // the COMMIT was sent. In between it waits for a random time of up to some 200
 // milliseconds. f must neither commit nor roll back, and must be able to run again. If a
 // statement in f has ended the transaction all the same, such as DDL on MySQL, f does not
-// run again. Of options the first counts.
+// run again. Only the first element of options is used.
 //
 // f has to return the error of a statement that has failed, unless a savepoint undoes the
 // statement. MySQL and MariaDB end a transaction at a deadlock, and commit each later
@@ -171,23 +171,23 @@ const retryAttempts = 10
 // error if it does not.
 //
 // An INSERT of the next attempt has the keys of the same INSERT in the attempt before, so
-// that what f has named after its keys stays valid. It is the same if it has the same
-// text and equal arguments, or the same text and as many rows at the same place among the
-// INSERTs of the attempt. Of several the first is taken, each is taken once, and an
-// INSERT that f has not sent before gets new keys. Keys that belong to a transaction, and
-// the keys of INSERT … SELECT, are drawn again.
+// that what f has named after its keys stays valid. Two INSERTs are the same if they have
+// the same text and equal arguments, or the same text, as many rows and the same place
+// among the INSERTs of their attempts. If several INSERTs of the earlier attempt match, the
+// first is used, and each is used once. An INSERT that f has not sent before gets new keys.
+// Keys that belong to a transaction, and the keys of INSERT … SELECT, are drawn again.
 //
 // Where the COMMIT gets no answer, Retry looks for the keys on another connection. It
-// returns nil if all of them are there, and every statement of the transaction that
-// writes is an INSERT whose rows all got their keys from a source outside of the
-// transaction. An INSERT that brings its keys, one with IGNORE or ON CONFLICT, and any
-// other statement than a query count as other writes. A COMMIT that the server has not
-// finished yet is waited for, for 30 seconds at most, and until 5 seconds after the end
-// of ctx. On PostgreSQL Retry asks the server for the state of the transaction, and f
-// runs again if nothing was stored. On SQL Server, where a session may see what is not
-// committed, Retry does not look. In all other cases Retry returns an error in which
-// errors.Is finds [ErrCommitUnknown] and the error of the COMMIT, and f does not run
-// again: a missing row may have been stored, and deleted by another session.
+// returns nil if all of them are there, and every statement of the transaction that writes
+// is an INSERT whose rows all got their keys from a source outside of the transaction. An
+// INSERT that brings its keys, one with IGNORE or ON CONFLICT, and any other statement than
+// a query count as other writes. If the server has not finished the COMMIT yet, Retry waits
+// for it: for 30 seconds at most, and until 5 seconds after the end of ctx. On PostgreSQL
+// Retry asks the server for the state of the transaction, and f runs again if nothing was
+// stored. On SQL Server, where a session may see what is not committed, Retry does not
+// look. In all other cases Retry returns an error in which errors.Is finds
+// [ErrCommitUnknown] and the error of the COMMIT, and f does not run again: a missing row
+// may have been stored, and deleted by another session.
 //
 // Retry returns the error of f and the errors of the driver as they are, and [ErrNotOurs]
 // for a database that was not opened through keyfill. Another wrapper may be around it. If

@@ -15,10 +15,10 @@ import (
 
 // Stats counts what a mount has done since it was opened, in statements.
 //
-// A statement counts once for each execution, when the driver has taken it. A bulk load
-// counts once for each row. A prepared statement counts once, when it is prepared, if its
-// text alone decides that it is kept or passed, if it is refused, or if it is sent under
-// the mode off.
+// A statement is counted once for each execution, after the driver has accepted it. A bulk
+// load counts once for each row. A prepared statement counts once, when it is prepared, if
+// its text alone decides that it is kept or passed, if it is refused, or if it is sent
+// under the mode off.
 type Stats struct {
 	// Passed counts statements with a word like INSERT that are not INSERTs
 	// into configured tables. Statements without such a word are not counted.
@@ -50,7 +50,7 @@ func (r Reason) Text() string { return rewrite.Reason(r).Error() }
 // letters and _ that will not change. It is fit for the label of a metric.
 type Cause string
 
-// The causes for which an INSERT gets no key, so that it is not sent.
+// The causes for which an INSERT gets no key and is therefore not sent.
 const (
 	// CauseStore means that the store gave no number in time, or cannot be used as it
 	// is.
@@ -62,9 +62,10 @@ const (
 	CauseStoreBehind Cause = "store_behind"
 	// CauseExhausted means that the source has no number left.
 	CauseExhausted Cause = "exhausted"
-	// CauseClock means that no key can be made of the time that the clock shows.
+	// CauseClock means that the clock shows a time of which no key can be made.
 	CauseClock Cause = "clock"
-	// CauseWorker means that other processes have the worker's number, or all numbers.
+	// CauseWorker means that other processes hold the worker's number, or all worker
+	// numbers.
 	CauseWorker Cause = "worker"
 	// CauseCanceled means that the context of the statement ended.
 	CauseCanceled Cause = "canceled"
@@ -72,9 +73,9 @@ const (
 	CauseOther Cause = "other"
 )
 
-// The causes for which a filled INSERT stored no key, or for which it is not known
-// whether it did. The first two are also the causes for an INSERT that gets no key
-// because a question to the database about it failed.
+// The causes for which a filled INSERT stored no key, or for which it is not known whether
+// it did. CauseEngine and CauseColumn are also the causes for an INSERT that gets no key
+// because a query that keyfill sent about it failed.
 const (
 	// CauseEngine means that the database answered with an error.
 	CauseEngine Cause = "engine"
@@ -82,11 +83,11 @@ const (
 	// that the key column is of another type than the keys. The log names the needed
 	// change of the policy.
 	CauseColumn Cause = "column"
-	// CauseConnection means that the driver answered with another error. The connection
-	// may be broken.
+	// CauseConnection means that the driver returned an error that is not an answer of the
+	// database. The connection may be broken.
 	CauseConnection Cause = "connection"
-	// CauseTransaction means that the transaction of the keys was rolled back, or ended
-	// too early.
+	// CauseTransaction means that the transaction in which the keys were made was rolled
+	// back, or ended before the INSERT did.
 	CauseTransaction Cause = "transaction"
 	// CauseRows means that the INSERT returns rows, as by RETURNING, which keyfill does
 	// not read.
@@ -98,11 +99,11 @@ const (
 	// CauseConflict means that the INSERT is an upsert, or leaves out rows that exist
 	// already, and that the answer does not identify the new rows.
 	CauseConflict Cause = "conflict"
-	// CauseCount means that the database counts another number of rows than were sent,
-	// since a trigger left some out, or that it does not count.
+	// CauseCount means that the database reports a number of rows other than the number
+	// sent, since a trigger left some out, or that it reports no number.
 	CauseCount Cause = "count"
-	// CauseText means that the text has other statements too, to which the answer may
-	// belong.
+	// CauseText means that the query has further statements, so that it is not known which
+	// statement the answer belongs to.
 	CauseText Cause = "text"
 )
 
@@ -137,17 +138,17 @@ type TableStats struct {
 	// none, are stored. UnknownBy has the causes.
 	Unknown uint64
 
-	// FailedBy counts, by cause, the statements in Failed, and the INSERTs that got no
-	// key and were not sent, which are not in Filled. Refused ones are in Refused alone.
-	// An execution that ends in driver.ErrBadConn is not counted: database/sql sends it
-	// again.
+	// FailedBy counts by cause the statements in Failed, and also the INSERTs that got no
+	// key and were not sent, which are not in Filled. Refused statements are in Refused
+	// alone.
 	FailedBy map[Cause]uint64
 	// UnknownBy counts the statements in Unknown by cause.
 	UnknownBy map[Cause]uint64
 
 	// NoKeyAt is when an INSERT last got no key, not counting INSERTs whose context had
 	// ended, or about which a question to the database had failed. KeysSince counts the
-	// keys that were added since then; of several databases it is the least.
+	// keys that were added since then; for a mount of several databases it is the least of
+	// their counts.
 	NoKeyAt   time.Time `json:",omitzero"`
 	KeysSince uint64
 
@@ -155,18 +156,18 @@ type TableStats struct {
 	// came, because of the mode or of "unsupported: unfilled".
 	Withheld uint64
 
-	// Suspects counts the keys that the engine found in the table already: another
-	// program fills the column too, or the store has gone back. SuspectAt is when the last
-	// one was found.
+	// Suspects counts the keys that the engine found in the table already: another program
+	// fills the column too, or the store has gone back. SuspectAt is when the last such key
+	// was found.
 	Suspects  uint64
 	SuspectAt time.Time `json:",omitzero"`
 }
 
-// SourceStats is the state of one source of the policy at one moment. It marshals to
-// JSON. A source whose name holds {table}, {schema} or {value:x}, and one that is
-// written in place under a glob, has several states, a tenant's for example: they are
-// summed up here, so that there are no more SourceStats than sources in the policy, and
-// no name in them comes from a statement or a value.
+// SourceStats is the state of one source of the policy at one moment. It marshals to JSON.
+// A source whose name holds {table}, {schema} or {value:x}, and one that is written in
+// place under a glob, has several states, a tenant's for example: a SourceStats is the sum
+// over these states. So there are no more SourceStats than sources in the policy, and no
+// name in them comes from a statement or a value.
 type SourceStats struct {
 	// Source is the name of the source: the name that the policy gives the source or
 	// its state, with its words in braces, or entry.column of a source in place. It is
@@ -177,19 +178,19 @@ type SourceStats struct {
 	Store  string   // the name of the store in the policy; empty for the tables' own database, or no store
 	States int      // how many states are in use; 0 before the first key, and for a kind without a state
 
-	// Next is the next key's number, 0 where that is not known before it is drawn.
-	// Left counts the numbers that are reserved and not handed out. Block is how many
-	// the next fetch reserves. Of several states Next is 0, Left the sum, and Block the
+	// Next is the next key's number; 0 if it is not known in advance. Left counts the
+	// numbers that are reserved and not yet used. Block is how many numbers the next fetch
+	// reserves. If the source has several states, Next is 0, Left the sum, and Block the
 	// greatest.
 	Next, Left, Block int64
 
-	// Max is the greatest number, 0 where the source has no such end, and before the
-	// store has answered. Remaining is how many numbers are left up to Max, as far as
-	// this process knows: of several states the least. PerSecond is how many numbers this
-	// process uses a second, of late; it is 0 in the first ten seconds. Numbers that are
-	// given up are used too. Exhausted is when Remaining will be used up at that rate, the
-	// zero Time where that is not known or lies centuries ahead; for a snowflake it is
-	// when the time in its keys ends.
+	// Max is the greatest number; 0 if the source has no greatest number, and before the
+	// store has answered. Remaining is how many numbers are left up to Max, as far as this
+	// process knows; of several states it is the least. PerSecond is how many numbers this
+	// process uses a second, of late; it is 0 in the first ten seconds. Reserved numbers
+	// that the process gives up count as used. Exhausted is when Remaining will be used up
+	// at that rate, the zero Time where that is not known or lies centuries ahead; for a
+	// snowflake it is when the time in its keys ends.
 	Max       int64
 	Remaining int64
 	PerSecond float64
@@ -209,19 +210,19 @@ type SourceStats struct {
 	LastFetchAt time.Time `json:",omitzero"` // when the last of Fetches ended
 	FetchTimes  []keysource.FetchBucket
 
-	// LastKeyAt is a time at which a key was drawn. For a snowflake it is the time in
-	// its last key. For others it is the last time that a draw needed the store or a new
-	// block, so that up to Block keys may have been drawn since: to draw from a block
+	// LastKeyAt is about when the last key was made. For a snowflake it is the time in its
+	// last key. For other sources it is the last time that a key needed the store or a new
+	// block. Up to Block keys may have been made since, because taking a key from a block
 	// reads no clock.
 	LastKeyAt time.Time `json:",omitzero"`
 
-	// Worker is the number of the worker, -1 if the source has none, or none yet. Lease
-	// is how long a lease lasts, 0 if the source has none. LeaseHeld reports whether the
-	// process has its lease, and LeaseUntil when that ends unless it is renewed. Of
-	// several states they describe the one whose lease ends first. A draw renews a lease,
-	// so that the lease of an idle process runs out, and the next draw takes one again.
-	// LeasesLost counts the leases that another process had taken then, and LeaseLostAt
-	// is when the last one was found taken.
+	// Worker is the number of the worker, -1 if the source has none, or none yet. Lease is
+	// how long a lease lasts, 0 if the source has none. LeaseHeld reports whether the
+	// process has its lease, and LeaseUntil when that ends unless it is renewed. Of several
+	// states they describe the one whose lease ends first. Making a key renews the lease.
+	// So the lease of an idle process expires, and the next key takes a new lease.
+	// LeasesLost counts the expired leases that another process had taken meanwhile, and
+	// LeaseLostAt is when the last of these was noticed.
 	Worker     int64
 	Lease      time.Duration
 	LeaseHeld  bool
@@ -231,15 +232,15 @@ type SourceStats struct {
 	LeaseLostAt time.Time `json:",omitzero"`
 
 	// LastError is the error of the last attempt to fetch, empty after one has succeeded.
-	// It holds no DSN, key or argument. LastErrorAt is when an attempt has failed last.
+	// It holds no DSN, key or argument. LastErrorAt is when the last failed attempt ended.
 	LastError   string
 	LastErrorAt time.Time `json:",omitzero"`
 
-	// Upstream is the name of the store from which the source gets its integers in
-	// blocks. It is empty without such a store, and then the fields below are zero.
-	// UpstreamLeft is how many integers the application's database had left of such
-	// blocks when this process saw them last: other processes use them too. Of several
-	// states it is the sum. UpstreamBlock is the size of the next block.
+	// Upstream is the name of the store from which the source gets its integers in blocks.
+	// If the source has no such store, Upstream is empty and the fields below are zero.
+	// UpstreamLeft is how many integers the application's database had left of such blocks
+	// when this process saw them last: other processes use them too. Of several states it
+	// is the sum. UpstreamBlock is the size of the next block.
 	Upstream string `json:",omitempty"`
 
 	UpstreamLeft, UpstreamBlock int64
@@ -267,7 +268,7 @@ func sourcesOf(all []*fill.Database, past numbering.PastSources) []SourceStats {
 	return found
 }
 
-// statsOf returns the counts of one database.
+// statsOf returns the counts of the statements on one database.
 func statsOf(db *fill.Database) Stats {
 	passed, tables := db.Tally.Counts()
 	s := Stats{Passed: passed, SessionReads: db.Tally.SessionReads.Load(), Tables: make(map[string]TableStats, len(tables))}

@@ -15,19 +15,19 @@ type Event struct {
 	Entry string // the entry of the policy that matched, as the file spells it; empty if none did
 	Table string // the table, as in [RecordedKey]; empty if Entry is empty
 
-	// Action is "fill" (keys were added), "keep" (the INSERT brings its own), "pass" (no
-	// entry matches) or "refuse" (it cannot be filled exactly). Withheld reports that the
-	// INSERT was to be filled or refused, and was sent unchanged because of the mode or
-	// of "unsupported: unfilled".
+	// Action is "fill" (keys were added), "keep" (the INSERT brings its own keys), "pass"
+	// (no entry of the policy matches its table) or "refuse" (the INSERT cannot be filled
+	// exactly). Withheld reports that the INSERT was to be filled or refused, and was sent
+	// unchanged because of the mode or of "unsupported: unfilled".
 	Action   string
 	Withheld bool
 
-	Reason Reason // why it is refused; otherwise empty
+	Reason Reason // why the INSERT is refused; empty if it is not
 	Offset int    // the offset in the query to which Reason belongs; -1 if there is none
 
-	// Keys is how many keys were added. Kind and Source are the kind and the name of
-	// the source, as in [SourceStats]; if several columns are filled, they are about
-	// the first.
+	// Keys is how many keys were added. Kind and Source are the kind and the name of the
+	// source, as in [SourceStats]; if several columns are filled, they are those of the
+	// first column.
 	Keys         int
 	Kind, Source string
 
@@ -44,15 +44,15 @@ type Event struct {
 	Blocks int
 	Waited time.Duration
 
-	// Outcome is [Stored] if all keys are stored, [NotStored] if no key is, and else
-	// [Unknown], with the Cause. keyfill asks the engine only if a Recorder needs the
-	// answer, and does not see what a transaction rolls back later. Outcome is Unknown if
-	// the INSERT was sent unchanged.
+	// Outcome is [Stored] if all keys are stored, [NotStored] if no key is, and otherwise
+	// [Unknown], for the reason in Cause. keyfill asks the engine only if a Recorder needs
+	// the answer, and does not see what a transaction rolls back later. Outcome is Unknown
+	// if the INSERT was sent unchanged.
 	Outcome Outcome
 
-	// Failed reports that the INSERT ended in an error, for the Cause, or was refused.
-	// The caller has the error, which may hold what an Event does not. An INSERT that is
-	// reported when it is prepared has not been executed, so Failed is false.
+	// Failed reports that the INSERT ended in an error, for the reason in Cause, or was
+	// refused. The caller has the error, which may hold what an Event does not. An INSERT
+	// that is reported when it is prepared has not been executed, so Failed is false.
 	Failed bool
 	Cause  Cause
 }
@@ -98,12 +98,12 @@ func (e Event) LogValue() slog.Value {
 }
 
 // WithTrace returns a context under which tell is called for each INSERT that keyfill
-// looks at, when it has ended: when the driver has answered, or when the rows of
-// RETURNING have been read to their end or closed. tell is called once for each INSERT of
-// a text, once for a bulk load, and once for each time that database/sql sends a
-// statement again and it does not end in driver.ErrBadConn. For a prepared INSERT it is
-// called at each execution, with the context of the execution. An INSERT that is passed,
-// kept or refused by its text alone is reported when it is prepared.
+// examines, after the INSERT has ended: when the driver has answered, or when the rows of
+// RETURNING have been read to their end or closed. tell is called once for each INSERT of a
+// text, once for a bulk load, and once for each time that database/sql sends a statement
+// again and it does not end in driver.ErrBadConn. For a prepared INSERT it is called at
+// each execution, with the context of the execution. An INSERT that is passed, kept or
+// refused by its text alone is reported when it is prepared.
 //
 // tell is called on the goroutine of the statement, which waits for it, and has to be
 // safe for concurrent use where the context is used by several. It must not use the
@@ -115,12 +115,12 @@ func WithTrace(ctx context.Context, tell func(Event)) context.Context {
 	return execution.WithTracer(ctx, func(t execution.Traced) { tell(eventOf(t)) })
 }
 
-// WithTraceOfRows returns a context under which tell is called for each INSERT that
-// returns rows, as by RETURNING, when the driver has returned them and before the program
-// reads any: Outcome is [Unknown], for [CauseRows]. It is made for a span that ends
-// before the rows are read. [WithTrace] reports the same INSERT when they have been read,
-// and its rules for tell apply here too. Only WithTrace reports an INSERT in a batch of
-// pgx.
+// WithTraceOfRows returns a context under which tell is called for each INSERT that returns
+// rows, as by RETURNING, when the driver has returned the rows and before the program reads
+// any of them: the Event has the Outcome [Unknown] and the Cause [CauseRows]. It is made
+// for a span that ends before the rows are read. [WithTrace] reports the same INSERT when
+// they have been read, and its rules for tell apply here too. Only WithTrace reports an
+// INSERT in a batch of pgx.
 func WithTraceOfRows(ctx context.Context, tell func(Event)) context.Context {
 	return execution.WithTracerOfRows(ctx, func(t execution.Traced) { tell(eventOf(t)) })
 }
