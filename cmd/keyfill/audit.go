@@ -53,7 +53,7 @@ insert meanwhile. docs/command.md#keyfill-audit lists the rules.`,
 	return cmd
 }
 
-// errUnexplained is returned when a finding is an error. The findings were printed.
+// errUnexplained is returned after the findings were printed, if one of them is an error.
 var errUnexplained = errors.New("numbers are not explained: mend the rows, or name the cancelled numbers in --cancelled")
 
 // run compares the numbers, prints the findings, and returns how many are errors.

@@ -148,7 +148,8 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command) (r *bench.
 // errNotConfirmed is returned if the user does not answer yes.
 var errNotConfirmed = errors.New("nothing was measured: say --yes to measure on a database that has rows")
 
-// ask asks the user whether to measure, if a table of the database has rows.
+// ask asks the user whether to measure, if a table of the database has rows. It returns an
+// error unless the answer is yes.
 func (f *benchFlags) ask(ctx context.Context, cmd *cobra.Command, tables *bench.Scratch) error {
 	name, err := tables.Used(ctx)
 	if err != nil || name == "" {
@@ -173,9 +174,9 @@ func confirmed(in io.Reader) error {
 	return errNotConfirmed
 }
 
-// benchError returns an error that may be shown: err, unless a driver has lost its
-// connection. The message of such an error may contain the host, the user and more of the
-// DSN, so that another error replaces it.
+// benchError returns err if it may be shown. If err means that the connection was lost,
+// benchError returns another error: the message of a driver may then contain the host, the
+// user and more of the DSN.
 func benchError(err error) error {
 	var ours *keyfill.Error
 	if errors.As(err, &ours) || sqlcode.Answered(err) || !sqlcode.IsNetwork(err) {

@@ -62,7 +62,7 @@ const checkExample = `  keyfill check --driver sqlite --dsn shop.db`
 
 const checkExit = "Exit code: 0 no errors found, 1 errors found, 2 the database was not checked."
 
-// errFound is returned when a finding is an error. The findings were printed.
+// errFound is returned after the findings were printed, if one of them is an error.
 var errFound = errors.New("there are errors: mend them, or see docs/check.md")
 
 // run compares the policy with the database.

@@ -37,7 +37,8 @@ func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 
 // completes makes the shell offer words when the user completes the value of a flag.
 func completes(cmd *cobra.Command, flag string, words ...string) {
-	// The flag is the command's own, and has no other completion: this never fails.
+	// This never fails, since the command has this flag, and no completion was registered
+	// for it before.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 

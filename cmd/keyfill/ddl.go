@@ -54,7 +54,8 @@ var scripts = map[string]struct {
 	least string // the oldest server that can run the statements and the queries that reserve numbers
 	end   string // the text after each statement
 
-	// A procedure contains semicolons, so that a client needs another sign for its end.
+	// A client that ends a statement at each semicolon needs another end mark for a
+	// procedure, which contains semicolons.
 	procedureBegin, procedureEnd, procedureAfter string
 }{
 	"mysql":    {least: "MySQL 8.0", end: ";\n", procedureBegin: "DELIMITER //\n", procedureEnd: "\n//\n", procedureAfter: "DELIMITER ;\n"},

@@ -28,7 +28,7 @@ func setHelp(cmd *cobra.Command) {
 		cmd.Flags().Bool("version", false, "print the version of this program")
 	}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-		_, _ = fmt.Fprint(cmd.OutOrStdout(), helpText(cmd)) // it fails if nothing reads the output any more
+		_, _ = fmt.Fprint(cmd.OutOrStdout(), helpText(cmd)) // the write fails if the reader of the output has gone, as with a closed pipe
 	})
 	for _, one := range cmd.Commands() {
 		setHelp(one)

@@ -4,7 +4,7 @@
 //
 // The rows and the state are read in one transaction that shows one moment of the database
 // and changes nothing. The rows are read one after the other, in the order of their
-// numbers, so that the memory that an audit needs does not grow with them.
+// numbers, so that the memory that an audit needs does not grow with the number of rows.
 package audit
 
 import (
@@ -26,8 +26,8 @@ import (
 
 // Options say which column is audited.
 type Options struct {
-	Table, Column string // as the policy names them; if Column is empty, it is the table's first sequence
-	Cancelled     string // TABLE.COLUMN that holds numbers that were given and need no row
+	Table, Column string // the names of the table and the column as the policy writes them; if Column is empty, the first column with a sequence is meant
+	Cancelled     string // TABLE.COLUMN that holds cancelled numbers: numbers that the sequence has given and that need no row
 }
 
 // Audit is an audit of the numbers of one state (the stored counter of a sequence).
@@ -42,13 +42,14 @@ type Audit struct {
 	columns   []column // the columns in which the state's numbers are stored
 	cancelled *column
 
-	// Strict reports whether no number may be missing, since a rollback gives numbers back.
-	// In other sequences some numbers are usually missing.
+	// Strict reports whether every missing number is an error, since a rollback gives
+	// numbers back to the sequence. In sequences that reserve blocks some numbers are
+	// usually missing.
 	Strict bool
 }
 
-// column is a column with numbers, and the columns of its table within which rows are
-// numbered. All names are written as in SQL.
+// column is a column that holds numbers, and the parent columns of its table: rows are
+// numbered separately for each of their values. All names are written as in SQL.
 type column struct {
 	table, number string
 	parents       []string
@@ -84,7 +85,8 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 	if err != nil {
 		return nil, err
 	}
-	// The state has the name of the real table, which the policy does not know.
+	// The name of the state (the stored counter) contains the schema in which the table
+	// really is, and only the database knows that schema.
 	if rule, err = tables.ruleOf(found); err != nil {
 		return nil, err
 	}
@@ -119,8 +121,8 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 }
 
 // dialectOf returns the dialect that the policy names, if it is one of the server's family:
-// keyfill also speaks the dialect mysql with MariaDB. Otherwise it returns d, and compiling the
-// policy returns an error if the two differ.
+// a policy with the dialect mysql also works with MariaDB. Otherwise it returns d, and
+// compiling the policy returns an error if the two differ.
 func dialectOf(cfg *policy.Config, d *dialect.Dialect) *dialect.Dialect {
 	if named, err := dialect.ByName(cfg.Dialect); err == nil && named.Family == d.Family {
 		return named
@@ -128,8 +130,9 @@ func dialectOf(cfg *policy.Config, d *dialect.Dialect) *dialect.Dialect {
 	return d
 }
 
-// exactDialect returns the dialect as the server compares the names of tables. Where it
-// compares them by case, the name of a state has the case of the table's name.
+// exactDialect returns the dialect as the server compares the names of tables. If table
+// names are case-sensitive there, the name of a state is spelled with the case of the
+// table's name.
 func exactDialect(ctx context.Context, db *sql.DB, d *dialect.Dialect) (*dialect.Dialect, error) {
 	if !d.Grammar.TableCase {
 		return d, nil
@@ -164,7 +167,8 @@ func (t *tables) ruleOf(found *catalog.Table) (*policy.Rule, error) {
 	return t.ruleAt(found, err == nil && home.Schema == found.Schema), nil
 }
 
-// ruleAt returns the rule of a table. visible reports whether its name finds it without a schema.
+// ruleAt returns the rule of a table. visible reports whether the table is found by its
+// name without a schema.
 func (t *tables) ruleAt(found *catalog.Table, visible bool) *policy.Rule {
 	schema, name := t.dialect.Fold(found.Schema, true), t.dialect.FoldTable(found.Name, true)
 	if visible {
@@ -175,9 +179,9 @@ func (t *tables) ruleAt(found *catalog.Table, visible bool) *policy.Rule {
 	return t.rules.MatchFound(policy.Found{Schema: schema, Home: visible}, name)
 }
 
-// findOthers adds the other columns whose numbers come from the state. It looks in the tables
-// that a name without a schema finds, and in all tables of the schema of found and of each
-// schema that the policy names.
+// findOthers adds the other columns whose numbers come from the audited state (the stored
+// counter). It searches the tables that are found without a schema, all tables of the
+// schema of found, and all tables of each schema that the policy names.
 func (a *Audit) findOthers(t *tables, found *catalog.Table) error {
 	schemas := []string{t.dialect.Fold(found.Schema, true)}
 	for _, e := range t.rules.Entries() {
@@ -206,7 +210,8 @@ func (a *Audit) findOthers(t *tables, found *catalog.Table) error {
 			continue
 		}
 		for _, k := range rule.Keys {
-			// A pattern may match tables without the column.
+			// The policy's entry may be a pattern that also matches tables without the
+			// column.
 			if len(k.Values) > 0 || k.Source.Kind != policy.KindSequence || one.Column(t.dialect, k.Column) == nil {
 				continue
 			}
@@ -221,7 +226,7 @@ func (a *Audit) findOthers(t *tables, found *catalog.Table) error {
 	return a.leaveShown(t)
 }
 
-// isStates reports whether a table is one of keyfill's own.
+// isStates reports whether a table is one of those in which keyfill stores its state.
 func isStates(name string) bool {
 	switch strings.ToLower(name) {
 	case "keyfill_sequences", "keyfill_workers", "keyfill_series":
@@ -230,8 +235,8 @@ func isStates(name string) bool {
 	return false
 }
 
-// leaveShown removes the columns whose rows another column shows too: the column of a partition,
-// or of a table that inherits, if the other table is audited.
+// leaveShown removes the columns whose rows another audited column includes: the column of
+// a partition, or of a table that inherits from another, if that other table is audited.
 func (a *Audit) leaveShown(t *tables) error {
 	ancestors := engines[t.dialect.Family].ancestors
 	if ancestors == "" {
@@ -258,8 +263,8 @@ func (a *Audit) leaveShown(t *tables) error {
 	return nil
 }
 
-// addColumn adds a column of a table to a.columns, unless it is there already. It adds no view,
-// whose rows are a table's.
+// addColumn adds a column of a table to a.columns, unless it is there already. It skips a
+// view, since its rows belong to a table that is audited itself.
 func (a *Audit) addColumn(found *catalog.Table, name string) error {
 	if found.View {
 		return nil
@@ -314,7 +319,7 @@ func (a *Audit) columnOf(found *catalog.Table, folded, written, remedy string) (
 		if i == len(a.isText) {
 			a.isText = append(a.isText, !within.Integer)
 		}
-		// A column of SQLite without a type is both.
+		// A column of SQLite that is declared without a type counts as text and as integer.
 		if a.isText[i] && !within.Text || !a.isText[i] && !within.Integer {
 			return nil, fmt.Errorf("%s.%s has another type than the column of the numbers: make it the same", found.Name, within.Name)
 		}
@@ -377,14 +382,14 @@ func (a *Audit) Run(ctx context.Context, db *sql.DB, report func(Finding) error,
 	if err != nil {
 		return Summary{}, err
 	}
-	defer tx.Rollback() // nothing was changed
+	defer tx.Rollback() // the transaction has only read
 	if sees := engines[a.dialect.Family].seesAll; sees != "" {
 		if _, err := tx.ExecContext(ctx, sees); err != nil {
 			return Summary{}, err
 		}
 	}
 	run := &run{Audit: a, ctx: ctx, tx: tx, shown: shown, report: report, states: states}
-	run.below = a.key.Source.Below // the engine's own counter gives the others
+	run.below = a.key.Source.Below // the numbers from Below on come from the engine's own counter and are not audited
 	run.sum = Summary{Audited: a.name, State: a.state, Strict: a.Strict}
 	err = run.compare()
 	if err != nil && sqlcode.ClassOf(a.dialect, err) == dialect.ErrorNoRight {

@@ -8,9 +8,9 @@ import (
 
 // The rules of findings.
 const (
-	ruleFirst     = "first"     // numbers before the first one are missing
-	ruleGap       = "gap"       // numbers between two others are missing
-	ruleTail      = "tail"      // numbers that the state has given are missing after the last one
+	ruleFirst     = "first"     // numbers before the first stored number are missing
+	ruleGap       = "gap"       // numbers between two stored numbers are missing
+	ruleTail      = "tail"      // numbers that the state has given are missing after the last stored number
 	ruleDouble    = "double"    // several rows have the same number
 	ruleCancelled = "cancelled" // a row has a number that was cancelled
 	ruleAbove     = "above"     // rows have, or a cancellation names, numbers that the state has not given yet
@@ -22,7 +22,7 @@ const (
 // The severities of findings.
 const (
 	severityError = "error" // the finding needs an explanation
-	severityInfo  = "info"  // the finding may be right
+	severityInfo  = "info"  // the finding may be harmless
 )
 
 // Finding is a difference from an unbroken series of numbers.
@@ -31,7 +31,7 @@ type Finding struct {
 	Severity string         `json:"severity"`
 	Column   string         `json:"column"`
 	Parent   map[string]any `json:"parent,omitempty"` // the columns within which the row is numbered, with their values
-	From     int64          `json:"from"`             // the first number of the finding; To is the last one
+	From     int64          `json:"from"`             // the first number that the finding is about; To is the last one
 	To       int64          `json:"to"`
 	Rows     int64          `json:"rows"` // the number of rows in the finding
 	Message  string         `json:"message"`
@@ -43,31 +43,31 @@ type Summary struct {
 	Strict         bool
 	Rows           int64 // rows that have a number
 	Known          int64 // cancelled numbers that no row has
-	Missing        int64 // numbers of a sequence with blocks that no row has
+	Missing        int64 // numbers that no row has, in a sequence with blocks, where that is normal
 	First, Last    int64 // the least and the greatest number of all rows
-	Next           int64 // the state's next number; 0 if it was not compared
-	Errors         int64 // findings that need an explanation
+	Next           int64 // the next number in the state (the stored counter); 0 if it was not compared
+	Errors         int64 // the number of findings that need an explanation
 }
 
-// walk compares the numbers of one numbering, which come in ascending order, with the
-// numbers that must be stored.
+// walk compares the numbers of one numbering (of all rows, or of the rows with one parent),
+// which are added in ascending order, with the numbers that must be stored.
 type walk struct {
 	begin  int64 // the first number that the sequence gives
-	next   int64 // the state's next number; 0 if it is not known
-	strict bool  // numbers that are missing are errors
+	next   int64 // the next number in the state (the stored counter); 0 if it is not known
+	strict bool  // whether missing numbers are errors
 	parent map[string]any
 	found  func(Finding) error
 
-	expected int64 // the number after the last one; 0 before the first one
-	number   int64 // the present number, which rows and void describe; 0 before the first one
+	expected int64 // the number after the last number added; 0 before the first one
+	number   int64 // the number being compared, which rows and void describe; 0 before the first one
 	rows     int64
-	void     bool // the number was cancelled
+	void     bool // whether the number was cancelled
 
-	above                     int64 // rows with numbers from next on; firstAbove and lastAbove include cancelled numbers
+	above                     int64 // rows whose number is next or greater; firstAbove and lastAbove include cancelled numbers
 	firstAbove, lastAbove     int64
 	below                     int64 // rows with numbers below 1
 	leastBelow, greatestBelow int64
-	missing, known            int64 // numbers without a row: missing may be missing, known are cancelled
+	missing, known            int64 // numbers without a row: known counts the cancelled ones, missing the others, if they may be missing
 }
 
 // add adds a row, or a cancelled number. Numbers have to come in ascending order.
@@ -93,13 +93,14 @@ func (w *walk) voids() int64 {
 	return 0
 }
 
-// settle reports findings about the present number, when all of its rows were added.
+// settle reports findings about the number that was added last, after all rows with it were
+// added.
 func (w *walk) settle() error {
 	n, rows, void := w.number, w.rows, w.void
 	w.rows, w.void = 0, false
 	switch {
 	case n < 1 && rows == 0:
-		return nil // the sequence has not given it
+		return nil // the sequence gives no number below 1
 	case n < 1:
 		if w.below == 0 {
 			w.leastBelow = n
@@ -150,7 +151,7 @@ func (w *walk) skipped(n int64) error {
 	return w.absent(rule, from, n-1)
 }
 
-// absent reports that the numbers from from to to have no row.
+// absent reports that no row has the numbers from from to to.
 func (w *walk) absent(rule string, from, to int64) error {
 	switch {
 	case from > to:

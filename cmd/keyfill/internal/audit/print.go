@@ -40,8 +40,8 @@ func (p *text) Print(f Finding) error {
 	return err
 }
 
-// shownValue returns a value as it is shown to people. A text is in quotes, since it may have
-// ends of lines in it, and commas.
+// shownValue returns a value as it is shown to people. A text is quoted, since it may
+// contain line ends and commas.
 func shownValue(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -120,7 +120,7 @@ func (p *table) Print(f Finding) error {
 		}
 		parent = string(written)
 	}
-	defer p.Flush() // the audit may fail before its end
+	defer p.Flush() // write each line at once, since the audit may fail before its end
 	return p.Write([]string{f.Severity, f.Rule, f.Column, parent, strconv.FormatInt(f.From, 10), strconv.FormatInt(f.To, 10), strconv.FormatInt(f.Rows, 10), f.Message})
 }
 

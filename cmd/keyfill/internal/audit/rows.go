@@ -21,8 +21,8 @@ type run struct {
 	tx     *sql.Tx
 	shown  func(rows int64)
 	report func(Finding) error
-	below  int64  // the numbers from it on are not the sequence's; 0 if all are
-	states string // the table of states; empty if there is none
+	below  int64  // the first number that does not come from the sequence; 0 if all numbers do
+	states string // the table of states (stored counters); empty if there is no such table
 	sum    Summary
 }
 
@@ -66,7 +66,7 @@ func (r *run) found(f Finding) error {
 	return r.report(f)
 }
 
-// countNone reports the rows that have no number.
+// countNone counts the rows that have no number, and reports them.
 func (r *run) countNone() error {
 	for _, c := range r.columns {
 		var rows int64
@@ -165,7 +165,7 @@ func (r *run) readRows() error {
 }
 
 // integer returns a number from the database as an int64. It returns an error for a number
-// that is none: columns such as NUMERIC and BIGINT UNSIGNED can hold these.
+// that does not fit, as columns of NUMERIC or BIGINT UNSIGNED may hold.
 func (r *run) integer(stored any) (n int64, err error) {
 	var number sql.NullInt64
 	if err := number.Scan(stored); err != nil {
@@ -177,7 +177,8 @@ func (r *run) integer(stored any) (n int64, err error) {
 	return number.Int64, nil
 }
 
-// limit leaves out the numbers from one on, which something else gives.
+// limit excludes the numbers from from on, because something other than the sequence gives
+// them.
 func (r *run) limit(from int64) {
 	if r.below == 0 || from < r.below {
 		r.below = from
@@ -253,8 +254,8 @@ func sameValues(values, last []any) bool {
 }
 
 // findStates returns keyfill's table of states as it is written in SQL; empty if there is
-// none, or the state is elsewhere. It asks outside of a transaction, which the error about a
-// missing table would end on PostgreSQL.
+// none, or the state is elsewhere. The query runs outside of the transaction, since on
+// PostgreSQL the error about a missing table would abort the transaction.
 func (a *Audit) findStates(ctx context.Context, db *sql.DB) (string, error) {
 	if a.isElsewhere() {
 		return "", nil

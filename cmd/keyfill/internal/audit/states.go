@@ -12,8 +12,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store/staterow"
 )
 
-// readState reads the next number of the state, and reports that it cannot be compared if
-// there is none.
+// readState reads the next number of the state, or reports that the state cannot be
+// compared if it is not stored there.
 func (r *run) readState() error {
 	if r.states != "" {
 		var incarnation sql.NullString
@@ -42,14 +42,14 @@ func (r *run) notCompared() error {
 	return r.found(Finding{Rule: ruleState, Severity: severityInfo, Message: "the state was not compared with the rows: " + why})
 }
 
-// isElsewhere reports whether the state is in another place than keyfill_sequences of this
-// database.
+// isElsewhere reports whether the state (the stored counter) is not in the table
+// keyfill_sequences of this database.
 func (a *Audit) isElsewhere() bool {
 	s := a.key.Source
 	return s.Store != "" || s.Table != nil || s.Procedure != "" || s.Upstream != ""
 }
 
-// page is how many states are read at a time.
+// page is how many rows of keyfill_sequences are read at a time.
 const page = 500
 
 // parentState is the state (a stored counter) of the rows within some values.
@@ -93,9 +93,9 @@ func (r *run) compareParents() error {
 // statePage is a page of rows of keyfill_sequences.
 type statePage struct {
 	states []parentState    // the states of this numbering whose names show the parent's values
-	hashed map[string]int64 // the next numbers of its other states, by their names
+	hashed map[string]int64 // the next numbers of the other states of this numbering, by the states' names
 	read   int              // how many rows were read
-	last   string           // the name of the last one
+	last   string           // the name of the last row that was read
 }
 
 // parentStates reads the next page of rows, whose names are greater than after.
@@ -127,8 +127,9 @@ func (r *run) parentStates(after string) (*statePage, error) {
 	return p, rows.Err()
 }
 
-// findParents returns the states in hashed whose parents have rows, and removes them from it. A
-// state's name ends in a hash of its parent's values, which is computed from the rows.
+// findParents returns the states in hashed whose parents have rows, and removes them from
+// hashed. A state's name ends in a hash of its parent's values, which is computed from the
+// rows.
 func (r *run) findParents(hashed map[string]int64) (found []parentState, err error) {
 	if len(hashed) == 0 {
 		return nil, nil
@@ -184,7 +185,7 @@ func haveState(values []any) bool {
 }
 
 // parentValues reads the values in the name of a parent's row, from the text after the
-// opening bracket. It returns false for a name in which not all values had room.
+// opening bracket. whole is false if the name was too short to hold all values.
 func parentValues(list string) (values []any, whole bool) {
 	for list != "" {
 		var value any
@@ -239,9 +240,9 @@ func integerOf(text string) any {
 	return nil
 }
 
-// within returns the condition for the rows of a parent in a table, and its arguments. A text
-// also has to be the same by its bytes: the column of a cancelled number's table may have a
-// collation under which other texts are equal.
+// within returns the condition for the rows of a parent in a table, and its arguments. A
+// text also has to be the same by its bytes: the table of cancelled numbers may have a
+// collation under which different texts are equal.
 func (r *run) within(c *column, values []any) (string, []any) {
 	var where []string
 	var args []any

@@ -63,14 +63,15 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options) (*Tab
 	return b, b.locate(ctx)
 }
 
-// engine says how an engine identifies the rows of a table that has no unique column.
+// engine holds how an engine identifies the rows of a table that has no unique column.
 type engine struct {
 	rowIDs   []string // names of the integer that SQLite gives each row; a column of the same name hides it
 	physical string   // the built-in column that holds where a row is stored
-	limits   bool     // UPDATE has LIMIT, so that rows need not be identified
+	limits   bool     // whether UPDATE has LIMIT, so that rows can be changed one at a time without being identified
 }
 
-// engines is by family. An engine without an entry identifies rows by unique columns alone.
+// engines holds the engines by family. An engine without an entry identifies rows by unique
+// columns alone.
 var engines = map[dialect.Family]engine{
 	dialect.FamilyMySQL:      {limits: true},
 	dialect.FamilyPostgreSQL: {physical: ctid},
@@ -96,7 +97,7 @@ func (b *Table) locate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if nulls == 0 { // rows that hold NULL could not be found by this column
+		if nulls == 0 { // if the column holds NULL in some rows, it does not identify these rows
 			b.by, b.locator, b.numbers = c, column, c.Integer
 			return nil
 		}

@@ -20,8 +20,8 @@ import (
 
 // Options select the rows that get keys, and limit how fast.
 type Options struct {
-	Table, Column string // as the policy names them
-	Batch, Rate   int    // the most rows that one transaction changes, and that change in a second; Rate 0 is no limit
+	Table, Column string // the names of the table and the column as the policy writes them
+	Batch, Rate   int    // Batch is the most rows that one transaction changes, Rate the most that change in a second; Rate 0 means no limit
 }
 
 // Table is a table whose rows get keys.
@@ -41,13 +41,13 @@ type Table struct {
 	// if there is none: an UPDATE with LIMIT 1 then changes any row that has no key.
 	locator string
 	by      *catalog.Column
-	numbers bool // the values of locator are integers, not texts
+	numbers bool // whether the values of locator are integers; otherwise they are texts
 
 	progress *terminal.Progress
 }
 
-// ctid is the locator of PostgreSQL if no column identifies the rows. Each partition of a
-// table counts its own, so that a row is identified by its partition (tableoid) too.
+// ctid is the locator of PostgreSQL if no column identifies the rows. Two partitions may
+// have rows with the same ctid, so a row is identified by its partition (tableoid) too.
 const ctid = "ctid"
 
 // isPhysical reports whether rows are identified by where they are stored.
@@ -63,7 +63,7 @@ func (b *Table) Missing(ctx context.Context) (n int, err error) {
 }
 
 // Run gives keys to the rows that have none; total is their number at the start. It returns
-// how many rows have got keys, and how many have none now.
+// how many rows have got keys, and how many rows have no key now.
 func (b *Table) Run(ctx context.Context, mount *keyfill.Mount, total int, bar *terminal.Progress) (filled, left int, err error) {
 	b.mount, b.progress = mount, bar
 	filled, err = b.fill(ctx)
@@ -75,14 +75,14 @@ func (b *Table) Run(ctx context.Context, mount *keyfill.Mount, total int, bar *t
 	switch {
 	case err != nil:
 		return 0, 0, err
-	case filled == 0 && left >= total: // no other program has given keys meanwhile
+	case filled == 0 && left >= total: // no row got a key, neither from this run nor from another program
 		return 0, 0, errNotTaken
 	}
 	return filled, left, nil
 }
 
 // passes is how often fill goes through the table. The second pass finds rows that were
-// inserted before the place that the first one had reached.
+// inserted, during the first pass, at a place that it had already left.
 const passes = 2
 
 // fill gives keys to all rows that have none, and returns the number of these rows.
@@ -101,7 +101,7 @@ func (b *Table) fill(ctx context.Context) (filled int, err error) {
 			if found < b.options.Batch {
 				break
 			}
-			if changed == 0 && b.locator == ctid { // the next batch would find the same rows
+			if changed == 0 && b.locator == ctid { // the next batch would find the same rows again, without end
 				return filled, errNotTaken
 			}
 			if err := b.options.pace(ctx, changed, began); err != nil {
@@ -115,13 +115,13 @@ func (b *Table) fill(ctx context.Context) (filled int, err error) {
 	return filled, nil
 }
 
-// batchTries is how often a batch is tried that the engine rolls back because of other
+// batchTries is how often one batch is tried if the engine rolls it back because of other
 // transactions.
 const batchTries = 10
 
-// tryBatch changes one batch, and tries again if the engine has rolled it back. Each try has
-// new keys: a COMMIT that returned an error may have committed, and the next try finds other
-// rows.
+// tryBatch changes one batch, and tries again if the engine has rolled it back. Each try
+// uses new keys: a COMMIT that returned an error may have succeeded all the same, and the
+// next try would then store its keys a second time in other rows.
 func (b *Table) tryBatch(ctx context.Context, last any) (found, changed int, at any, _ error) {
 	for try := 1; ; try++ {
 		keys, err := b.mount.Keys(ctx, b.name, b.options.Batch)
@@ -144,7 +144,7 @@ func (b *Table) change(ctx context.Context, last any, keys []driver.Value) (foun
 	if err != nil {
 		return 0, 0, last, err
 	}
-	defer tx.Rollback() // after Commit it does nothing
+	defer tx.Rollback() // Rollback does nothing after Commit
 	rows := make([]any, len(keys))
 	if b.locator != "" {
 		if rows, err = b.rows(ctx, tx, last, len(keys)); err != nil || len(rows) == 0 {

@@ -27,14 +27,14 @@ import (
 // Options select what is measured.
 type Options struct {
 	Driver      string
-	Rows        int           // the rows stored under each layout, which is a kind of key in one form
+	Rows        int           // the rows stored under each layout (a kind of key in one form)
 	Rounds      int           // how often each layout and way is measured
 	Time        time.Duration // how long each way to make keys inserts; 0 skips the ways
 	MaxRows     int           // the most rows that each way stores
 	Connections []int
 }
 
-// Measure runs the whole measurement, and shows its progress on errOut.
+// Measure runs the whole measurement, returns its report, and shows its progress on errOut.
 func Measure(ctx context.Context, tables *Scratch, connector driver.Connector, o *Options, errOut io.Writer) (*Report, error) {
 	columns, _ := measure.ColumnsOf(tables.dialect) // never fails: the command accepts only engines that have columns here
 	b := &bench{options: o, db: tables.db, dialect: tables.dialect, connector: connector, columns: columns, tables: tables}
@@ -65,7 +65,8 @@ type bench struct {
 }
 
 // identityAgain is a second measurement of the way identity, in which the engine makes the
-// key. The difference between the two shows how much of a result is chance.
+// key. The difference between the two results of identity shows how much of a result is
+// chance.
 const identityAgain = "identity-again"
 
 // Methods returns the ways to make keys that are measured over several connections.
@@ -142,8 +143,8 @@ func (b *bench) run(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-// refused reports whether an error means that keyfill makes no such keys on this engine,
-// which is a result and not a failure.
+// refused reports whether an error means that keyfill cannot make keys of this kind on this
+// engine, which is a result and not a failure.
 func refused(ctx context.Context, err error) bool {
 	var ours *keyfill.Error
 	return errors.As(err, &ours) && ctx.Err() == nil
@@ -160,7 +161,7 @@ func (b *bench) table(ctx context.Context, create func(name string) string, f fu
 	}
 	err = f(name)
 	if ctx.Err() != nil {
-		return errors.Join(err, ctx.Err()) // Scratch.Close drops the table
+		return errors.Join(err, ctx.Err()) // the interrupted table is dropped by Scratch.Close
 	}
 	return errors.Join(err, b.tables.drop(ctx, name))
 }
@@ -199,7 +200,8 @@ func (b *bench) fill(ctx context.Context, r *Report, i int) error {
 			b.show(l.Name)
 		}}.Run(ctx)
 		if err != nil {
-			// The progress counts the rows that this layout does not store as stored.
+			// If the layout failed, count its missing rows as stored, so that the progress
+			// is right for the layouts that follow.
 			b.rowsLeft -= rows - (b.rowsDone - before)
 			b.rowsDone = before + rows
 			return err
@@ -220,7 +222,7 @@ func (b *bench) fill(ctx context.Context, r *Report, i int) error {
 	return err
 }
 
-// count returns an error unless the table has want rows with different keys.
+// count returns an error unless the table has want rows, all with different keys.
 func (b *bench) count(ctx context.Context, table string, want int64) error {
 	var rows, different int64
 	if err := b.db.QueryRowContext(ctx, "SELECT COUNT(*), COUNT(DISTINCT id) FROM "+table).Scan(&rows, &different); err != nil {
@@ -265,7 +267,7 @@ type inserted struct {
 type inserter struct {
 	db            *sql.DB
 	number        int
-	duplicates    bool // another inserter may have stored the same key
+	duplicates    bool // whether another inserter may have stored the same key
 	rows, retries int64
 }
 
@@ -339,7 +341,7 @@ func (b *bench) insertRow(ctx context.Context, one *inserter, query string) erro
 			return err
 		}
 		one.retries++
-		if class == dialect.ErrorLock { // SQLite without a busy_timeout fails at once
+		if class == dialect.ErrorLock { // retry after a pause, since SQLite without a busy_timeout returns a lock error at once
 			time.Sleep(time.Millisecond)
 		}
 	}

@@ -2,10 +2,10 @@ package bench
 
 import "github.com/keyfill/keyfill/dialect"
 
-// engine has the statements that each engine writes in its own way.
+// engine has the statements that differ from engine to engine.
 type engine struct {
-	version string // returns the engine's version
-	tables  string // lists the tables of a database: the schema and the name of each
+	version string // the query that returns the engine's version
+	tables  string // the query that lists the tables of a database, each with its schema and its name
 
 	// lockTable keeps other programs from writing into the table %s until unlockTable. Both
 	// are empty if a transaction can do that.

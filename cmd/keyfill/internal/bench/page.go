@@ -71,7 +71,7 @@ func (p *PageFile) Discard() error {
 	if p == nil {
 		return nil
 	}
-	_ = p.file.Close() // Write may have closed it already
+	_ = p.file.Close() // the error only says that Write has closed the file already
 	if err := os.Remove(p.file.Name()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

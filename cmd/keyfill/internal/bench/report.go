@@ -33,8 +33,8 @@ type Report struct {
 type layoutLine struct {
 	Key     string          `json:"key"`
 	Seconds *stats.Estimate `json:"seconds,omitempty"` // the time to store the rows
-	Ratio   *stats.Estimate `json:"ratio,omitempty"`   // the time divided by the time of the engine's own key in the same round
-	Slows   *stats.Estimate `json:"slows,omitempty"`   // the time of the last quarter of the rows, divided by the first quarter's
+	Ratio   *stats.Estimate `json:"ratio,omitempty"`   // Seconds divided by the seconds of the engine's own key in the same round
+	Slows   *stats.Estimate `json:"slows,omitempty"`   // the time of the last quarter of the rows divided by the time of the first quarter
 	Table   int64           `json:"table_bytes,omitempty"`
 	Indexes int64           `json:"index_bytes,omitempty"`
 	Refused string          `json:"refused,omitempty"`
@@ -190,7 +190,8 @@ func (r *Report) wayNoise() string {
 	return fmt.Sprintf("Identity, measured twice, differs from itself by up to %.0f %%: a smaller difference says nothing.", most)
 }
 
-// times returns a ratio with its spread, as text.
+// times returns a ratio (how many times as much as the compared figure) with its spread, as
+// text.
 func times(e *stats.Estimate) string {
 	if e == nil {
 		return "-"
@@ -208,8 +209,8 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// WriteText writes the report as tables of text. It returns no error: w has to keep the
-// first one, as a bufio.Writer does.
+// WriteText writes the report as tables of text. It returns no error: w must remember the
+// first error of a write, as a bufio.Writer does.
 func (r *Report) WriteText(w io.Writer) {
 	fmt.Fprintf(w, "%s by the driver %s, %s\n\n", r.Engine, r.Driver, r.Time.Format("2006-01-02 15:04 UTC"))
 	for _, line := range slices.Concat(terminal.Wrap(r.layoutVerdict(), terminal.LineWidth), terminal.Wrap(r.noiseVerdict(), terminal.LineWidth)) {
@@ -250,7 +251,7 @@ func printColumns(w io.Writer, rows [][]string) {
 	for _, row := range rows {
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
-	_ = t.Flush() // w keeps its error
+	_ = t.Flush() // an error is ignored here, since w remembers it
 }
 
 // layoutTable returns the table of the layouts, its head first.

@@ -21,12 +21,12 @@ import (
 )
 
 // Scratch creates tables under names that no other program has, and drops them. It writes
-// each name into the table [ledger] before it creates the table, so that the next run finds
-// what a killed run has left.
+// each name into the table [ledger] before it creates the table, so that the next run can
+// drop the tables that a killed run has left.
 type Scratch struct {
 	db      *sql.DB
 	dialect *dialect.Dialect
-	run     string // 16 hexadecimal digits, new in each run
+	run     string // the name of this run: 16 hexadecimal digits, new in each run
 	last    int
 	unlock  func() error
 }
@@ -41,7 +41,7 @@ const (
 var stateTables = []string{"keyfill_sequences", "keyfill_workers", "keyfill_series"}
 
 // scratchName matches the names of the tables of all runs. A table with another name is
-// never dropped, even if the ledger (the table of the tables of all runs) names it.
+// never dropped, even if the ledger (the table that lists the tables of all runs) names it.
 var scratchName = regexp.MustCompile(`^keyfill_bench_([0-9a-f]{16})_[0-9]+$`)
 
 // maxWait bounds how long a run cleans up after an interrupt, and how long it retries an
@@ -52,7 +52,7 @@ const maxWait = time.Minute
 // tables of keyfill's store are missing.
 func OpenScratch(ctx context.Context, db *sql.DB, d *dialect.Dialect) (*Scratch, error) {
 	digits := make([]byte, 8)
-	_, _ = rand.Read(digits) // it never fails
+	_, _ = rand.Read(digits) // rand.Read never fails
 	s := &Scratch{db: db, dialect: d, run: hex.EncodeToString(digits)}
 	var err error
 	if s.unlock, err = Lock(ctx, db, d); err != nil {
@@ -73,7 +73,7 @@ func (s *Scratch) prepare(ctx context.Context) error {
 	if err := s.exec(ctx, createLedger); err != nil {
 		return fmt.Errorf("tables cannot be created: name a user who may create them in the DSN: %w", err)
 	}
-	if err := s.note(ctx, ledger); err != nil { // the ledger now shows this run, even if it creates no other table
+	if err := s.note(ctx, ledger); err != nil { // with this row the ledger lists this run even if the run creates no table
 		return err
 	}
 	for _, table := range stateTables {
@@ -94,12 +94,12 @@ func (s *Scratch) exists(ctx context.Context, table string) bool {
 	return err == nil
 }
 
-// note writes the name of a table into the ledger.
+// note writes the name of a table of this run into the ledger, the list of tables to drop.
 func (s *Scratch) note(ctx context.Context, table string) error {
 	return s.exec(ctx, "INSERT INTO "+ledger+" (run, table_name) VALUES (?, ?)", s.run, table)
 }
 
-// name returns the name of the next table.
+// name returns a new table name for this run, after noting it in the ledger.
 func (s *Scratch) name(ctx context.Context) (string, error) {
 	s.last++
 	name := fmt.Sprintf("keyfill_bench_%s_%d", s.run, s.last)
@@ -127,8 +127,8 @@ func (s *Scratch) Close() error {
 	return errors.Join(err, s.unlock())
 }
 
-// clean drops the tables of all runs that the ledger lists. The lock of [Lock] ensures that
-// no other run is using them.
+// clean drops the tables of all runs that the ledger lists. The lock that the function
+// [Lock] takes ensures that no other run is using them.
 func (s *Scratch) clean(ctx context.Context) error {
 	noted, err := s.pairs(ctx, "SELECT run, table_name FROM "+ledger)
 	if err != nil {
@@ -275,7 +275,7 @@ func (s *Scratch) pairs(ctx context.Context, query string) (all [][2]string, err
 	return all, rows.Err()
 }
 
-// errBusy is returned when another run has the lock.
+// errBusy is returned when another run of keyfill bench holds the lock.
 var errBusy = errors.New("another keyfill bench is at work on this database: wait for its end")
 
 // Lock keeps other runs of keyfill bench from the database until unlock is called, or the

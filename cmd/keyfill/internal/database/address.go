@@ -69,7 +69,7 @@ func (a *Address) Open(ctx context.Context) (*sql.DB, *dialect.Dialect, error) {
 }
 
 // Connect connects to the database, and finds out whether it is MariaDB or MySQL. Its
-// errors do not repeat what a driver says of a DSN, since that may hold the password.
+// errors do not repeat a driver's message about the DSN, which may contain the password.
 func (a *Address) Connect(ctx context.Context) (*sql.DB, *dialect.Dialect, error) {
 	dsn, d, err := a.DataSource()
 	if err != nil {
@@ -96,11 +96,11 @@ func (a *Address) Connect(ctx context.Context) (*sql.DB, *dialect.Dialect, error
 
 // closing closes db and returns err, the reason why db is not used.
 func closing(db *sql.DB, err error) error {
-	_ = db.Close() // its error would only follow from err
+	_ = db.Close() // the error of Close is ignored, since err is its likely cause
 	return err
 }
 
-// connector is a driver with a DSN.
+// connector opens connections by a driver and a DSN.
 type connector struct {
 	driver driver.Driver
 	dsn    string

@@ -12,13 +12,14 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// known are the drivers that are registered above, with the dialects of their engines.
+// known lists the drivers that the imports above register, with the dialects of their
+// engines.
 var known = []struct {
 	name    string
 	dialect func() *dialect.Dialect
 }{
 	{"sqlite", dialect.SQLite},
-	{"mysql", dialect.MySQL}, // or MariaDB: the server's version shows which
+	{"mysql", dialect.MySQL}, // for MariaDB too: the server's version shows which engine it is
 	{"pgx", dialect.PostgreSQL},
 	{"postgres", dialect.PostgreSQL},
 	{"sqlserver", dialect.SQLServer},
@@ -33,8 +34,8 @@ func Drivers() (names []string) {
 	return names
 }
 
-// DialectOf returns the dialect that a driver speaks, nil if the driver is not known. A
-// driver of MySQL gives the dialect of MySQL, also for MariaDB.
+// DialectOf returns the dialect that a driver speaks, nil if the driver is not known. For
+// the driver mysql it returns the dialect MySQL, even if the server is MariaDB.
 func DialectOf(driver string) *dialect.Dialect {
 	for _, one := range known {
 		if one.name == driver {

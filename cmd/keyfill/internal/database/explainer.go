@@ -28,8 +28,8 @@ func (a *Address) DialectFor(ctx context.Context, cfg *policy.Config) (*dialect.
 }
 
 // Explainer returns an explainer that explains statements on the database; cfg has to name
-// the dialect. It executes only the queries that keyfill would send first, never the
-// statements.
+// the dialect. The explainer executes only the queries that keyfill itself sends before the
+// statements, never the statements.
 func (a *Address) Explainer(ctx context.Context, cfg *policy.Config) (explain.OnDatabase, error) {
 	db, _, err := a.Connect(ctx)
 	if err != nil {

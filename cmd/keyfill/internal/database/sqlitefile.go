@@ -29,7 +29,7 @@ func CheckFile(driver, dsn string) error {
 }
 
 // sqliteFile returns the file that a DSN names for modernc.org/sqlite. It is empty for a
-// database in memory, and if the file cannot be known.
+// database in memory, and if the DSN does not show which file SQLite opens.
 func sqliteFile(dsn string) string {
 	path, query, _ := strings.Cut(dsn, "?")
 	values, err := url.ParseQuery(query)

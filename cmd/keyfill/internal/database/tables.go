@@ -61,7 +61,7 @@ func ColumnOf(d *dialect.Dialect, t *catalog.Table, written, remedy string) (*ca
 // FoldColumn returns the folded name of a column, which is written as in a policy.
 func FoldColumn(d *dialect.Dialect, written string) string {
 	if _, name, err := SplitName(d, written); err == nil && name != written {
-		return d.Fold(name, true) // the name is as SplitName folded it, or was in quotes
+		return d.Fold(name, true) // SplitName has folded the name already, or the name was quoted and needs no folding
 	}
 	return d.Fold(written, false)
 }

@@ -26,14 +26,14 @@ CREATE TABLE events    (id TEXT PRIMARY KEY, kind TEXT, note TEXT);
 CREATE TABLE devices   (id BLOB PRIMARY KEY, label TEXT);
 `
 
-// statement is one INSERT of the demo's application.
+// statement is one INSERT of the application that the demo plays.
 type statement struct {
 	title string
 	table string
 	query string
 	args  []any
-	rows  int  // how many rows it would store
-	gives bool // it returns rows, so it is sent by Query
+	rows  int  // how many rows the INSERT stores if it succeeds
+	gives bool // whether the INSERT returns rows, so that it is sent by Query
 }
 
 // statements are the INSERTs of the demo's application, in the order in which it sends
@@ -85,7 +85,7 @@ var statements = []statement{
 type application struct {
 	db    *sql.DB
 	wire  *recorder // records what keyfill sends to the driver
-	plain *sql.DB   // the same file without keyfill
+	plain *sql.DB   // the same database file, opened without keyfill
 }
 
 // openApplication creates the tables in a new file.
@@ -117,9 +117,9 @@ func (a *application) close() error {
 // performed is the outcome of a statement.
 type performed struct {
 	statement
-	sent     []message // what reached the driver
+	sent     []message // the statements that reached the driver
 	returned *table    // the rows that the application got back; nil without RETURNING
-	stored   *table    // the rows that are new
+	stored   *table    // the rows that the statement added to the table
 	refusal  error     // the error that the application got instead
 }
 

@@ -21,8 +21,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// comparisonPragmas are the settings of SQLite under which all contenders are measured:
-// those that servers mostly use, and SQLite's default page cache.
+// comparisonPragmas are the settings of SQLite under which all contenders are measured: the
+// journal settings that servers mostly use, and SQLite's default page cache.
 var comparisonPragmas = []string{"journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-2000)"}
 
 const (
@@ -112,7 +112,7 @@ func compare(ctx context.Context, w *bufio.Writer, p *terminal.Progress, folder 
 	title(w, "What the order of keys costs")
 	fmt.Fprintf(w, comparisonIntro, terminal.Grouped(rows), terminal.Grouped(batch))
 	fmt.Fprintf(w, "  %-34s%14s%7s%11s%7s%9s%7s\n", "key", "pages written", "×", "file", "×", "time", "×")
-	if err := w.Flush(); err != nil { // the measurement takes a while
+	if err := w.Flush(); err != nil { // show the text so far, since the measurement takes a while
 		return err
 	}
 	var found []measurement
@@ -193,8 +193,8 @@ func (c contender) measure(ctx context.Context, path string, rows int, show func
 
 func (c contender) store(ctx context.Context, db *sql.DB, rows int, show func(done int)) error {
 	for first := 0; first < rows; first += batch {
-		// The context is checked once in each transaction. If the statements had it, the
-		// driver would start a goroutine for each row.
+		// The context is checked once in each transaction. If it were passed to each
+		// statement, the driver would start a goroutine for each row.
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ func Run(ctx context.Context, out, errOut io.Writer, rows int) (err error) {
 func showApplication(ctx context.Context, w *bufio.Writer, app *application) error {
 	title(w, "What keyfill does to INSERTs")
 	fmt.Fprint(w, "The tables:\n\n", indent(schema), "\n")
-	_, policy, _ := strings.Cut(demoPolicy, "\n") // without the first line, which is for editors
+	_, policy, _ := strings.Cut(demoPolicy, "\n") // print the policy without its first line, a comment for editors
 	fmt.Fprint(w, "The policy, which says which columns are keys and what makes them:\n\n", indent(policy), "\n")
 	fmt.Fprint(w, `"Written" is what the application passes to database/sql: SQL and arguments.
 "Sent" is what reached the SQLite driver, noted below keyfill. "Stored" is what

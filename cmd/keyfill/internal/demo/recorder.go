@@ -34,8 +34,8 @@ func (r *recorder) note(query string, args []driver.NamedValue) {
 	r.messages = append(r.messages, m)
 }
 
-// recordedConn has only those methods of a driver's connection that the demo uses: its
-// application prepares no statements and begins no transactions.
+// recordedConn has only those methods of a driver's connection that the demo uses: the demo
+// prepares no statements and begins no transactions.
 type recordedConn struct {
 	driver.Conn
 	recorder *recorder

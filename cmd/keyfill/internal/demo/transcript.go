@@ -62,7 +62,8 @@ func messageLines(m message, rows int) []string {
 	return lines
 }
 
-// tableLines returns rows in aligned columns below their names.
+// tableLines returns the rows as lines of text, in aligned columns below the columns'
+// names.
 func tableLines(t *table) []string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

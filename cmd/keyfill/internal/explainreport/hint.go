@@ -30,7 +30,7 @@ func (p *Policy) insertTarget(text string) string {
 		case kind == scan.Broken, kind == scan.Executable:
 			return ""
 		case first && isDefinition(piece):
-			return "" // a trigger's INSERT, or the body of a routine
+			return "" // the INSERT belongs to a trigger or a routine that the text defines
 		case !verb:
 			first = false
 			verb = kind == scan.Word && (strings.EqualFold(piece, "insert") || p.dialect.Grammar.Replace && strings.EqualFold(piece, "replace"))
@@ -69,8 +69,8 @@ func siblingOf(cfg *policy.Config) explain.Explainer {
 	return explain.By(c)
 }
 
-// onSibling returns a hint if the other engine of MySQL and MariaDB does not refuse a text,
-// and an empty text if that engine refuses it too.
+// onSibling returns a hint if MariaDB does not refuse a text that MySQL refuses, or the
+// reverse. It returns an empty text if both engines refuse the text.
 func (p *Policy) onSibling(text string) string {
 	if p.sibling == nil {
 		return ""

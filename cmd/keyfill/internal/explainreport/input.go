@@ -38,13 +38,13 @@ type inputStatement struct {
 	file string
 	line int
 	text string
-	log  bool // the text is from a log, and may hold users' data
+	log  bool // whether the text is from a log, so that it may hold users' data
 }
 
 // where returns the place of a statement.
 func (s *inputStatement) where() string { return fmt.Sprintf("%s:%d", s.file, s.line) }
 
-// input reads the statements of files.
+// input reads the statements of files, of which standard input may be one.
 type input struct {
 	files   []string
 	format  string
@@ -137,7 +137,7 @@ func (i *input) opened(source io.Reader) (r *bufio.Reader, format string, err er
 	return r, string(sqllog.Detect(head)), nil
 }
 
-// writers holds the engine whose servers write logs of each format.
+// writers maps the format of a log to the engine whose servers write it.
 var writers = map[sqllog.Format]struct {
 	dialect *dialect.Dialect
 	title   string
@@ -149,8 +149,9 @@ var writers = map[sqllog.Format]struct {
 	sqllog.Slow:    {dialect.MySQL(), "MySQL or MariaDB"},
 }
 
-// speaks returns an error if only servers of another engine write logs of the format: a
-// string of that engine may be a name in the policy's dialect, and would not be masked.
+// speaks returns an error if only servers of another engine write logs of the format: what
+// is a string in that engine's log may be a name in the policy's dialect, so that users'
+// data would not be masked.
 func (i *input) speaks(format string) error {
 	writer, isLog := writers[sqllog.Format(format)]
 	if !isLog || writer.dialect.SharesFamily(i.dialect) {

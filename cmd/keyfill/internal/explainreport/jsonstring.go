@@ -8,9 +8,9 @@ import (
 
 // SQL may hold any bytes. encoding/json turns bytes that are not UTF-8 into U+FFFD, so that
 // the text sent would differ from the text received. The functions of this file keep such
-// bytes: a raw byte stays as it is, and an escaped half of a surrogate pair, as Python
-// writes a byte that it cannot decode, is read as the three bytes of that code point, and
-// written back from them.
+// bytes: a raw byte stays as it is, and an escaped half of a surrogate pair (Python's form
+// of a byte that it cannot decode) is read as the three bytes of its code point, and
+// escaped again in the output.
 
 // jsonUnquote returns the text of a string of valid JSON, quotes included.
 func jsonUnquote(raw []byte) string {
@@ -50,7 +50,7 @@ func jsonUnquote(raw []byte) string {
 				}
 			}
 			b = appendCodePoint(b, r)
-		default: // quote, backslash or slash
+		default: // c is a quote, a backslash or a slash
 			b = append(b, c)
 		}
 	}
@@ -81,8 +81,9 @@ func appendCodePoint(b []byte, r rune) []byte {
 	return utf8.AppendRune(b, r)
 }
 
-// appendJSONString appends s as a string of JSON. Besides the characters that must be
-// escaped, only halves of surrogate pairs are: < > and & are not.
+// appendJSONString appends s as a string of JSON. It escapes the characters that must be
+// escaped and halves of surrogate pairs. Unlike encoding/json, it does not escape <, > and
+// &.
 func appendJSONString(b []byte, s string) []byte {
 	const digits = "0123456789abcdef"
 	b = append(b, '"')

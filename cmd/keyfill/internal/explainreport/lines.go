@@ -88,8 +88,8 @@ var errNotRequest = errors.New(`want a JSON object {"id":...,"sql":"..."}`)
 // line.
 func (l *lines) request() (id json.RawMessage, query string, err error) {
 	clear(l.fields)
-	// A map and not a struct: encoding/json would store a field "SQL" in the field "sql" of
-	// a struct, but an unknown field is ignored.
+	// Use a map, not a struct: encoding/json would store a field "SQL" in the struct's
+	// field "sql", but an unknown field has to be ignored.
 	if err := json.Unmarshal(l.line, &l.fields); err != nil || l.fields == nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {

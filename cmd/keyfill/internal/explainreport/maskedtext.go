@@ -8,8 +8,8 @@ import (
 )
 
 // maskedText returns a statement without the values that users have written into it.
-// Strings and numbers become '…' and 0; comments are left out, and so is a string that is
-// not closed, with all that follows. Names of tables and columns stay. On MySQL and MariaDB
+// Strings become '…' and numbers 0; comments are removed, and so is a string that is not
+// closed, with the text after it. Names of tables and columns stay. On MySQL and MariaDB
 // "…" is a string.
 func maskedText(d *dialect.Dialect, text string) string {
 	var b strings.Builder

@@ -21,7 +21,7 @@ type Policy struct {
 	dialect   *dialect.Dialect
 	tables    []string // the names of tables, as the policy writes them
 	rules     *policy.Policy
-	sibling   explain.Explainer // for MariaDB if the policy is for MySQL, and for MySQL if it is for MariaDB; nil with a database
+	sibling   explain.Explainer // explains for MariaDB if the policy is for MySQL, and for MySQL if it is for MariaDB; nil if statements are explained on a database
 	Close     func()            // closes the connections to the database
 }
 

@@ -1,6 +1,6 @@
 // Package explainreport explains statements for keyfill explain: one statement, the
-// statements of files of SQL and of logs, or requests in lines of JSON. It prints each,
-// or counts them by table, outcome and reason.
+// statements of files of SQL and of logs, or requests in lines of JSON. It prints each
+// statement with its explanation, or counts the statements by table, outcome and reason.
 package explainreport
 
 import (
@@ -18,12 +18,12 @@ import (
 
 // Options select the statements to explain, and the form of the output.
 type Options struct {
-	Arguments []string // one statement, or none where files are read
+	Arguments []string // one statement; empty if statements are read from Files
 	Files     []string // "-" is standard input, which is also read if Files and Arguments are empty
 	Format    string   // the format of the files; if it is empty, it is detected
 	JSON      bool
-	Literals  bool  // the strings and numbers of a log are shown
-	Summary   *bool // whether to print counts and not the statements; if nil, only a log is counted
+	Literals  bool  // whether the strings and numbers of a log are shown; otherwise they are masked
+	Summary   *bool // whether to print counts instead of the statements; if nil, counts are printed for a log only
 	In        io.Reader
 	Out       io.Writer
 	ErrOut    io.Writer // shows the progress
@@ -69,7 +69,7 @@ func (p *Policy) Explain(o Options) (*Summary, error) {
 	return r.summary, nil
 }
 
-// explanations explains statements, and prints each or counts them.
+// explanations explains the statements of one run, and prints or counts them.
 type explanations struct {
 	policy   *Policy
 	asJSON   bool
@@ -77,18 +77,18 @@ type explanations struct {
 	out      *bufio.Writer
 	colours  terminal.Colours
 	summary  *Summary
-	alone    bool // the statement is an argument, and the only one
+	alone    bool // whether there is one statement, given as an argument
 
-	counts bool // the counts are printed, and not the statements
+	counts bool // whether the counts are printed instead of the statements
 	n      int
-	first  inputStatement // kept until there is a second statement
+	first  inputStatement // the first statement, kept until a second one is read
 	became explain.Explanation
 	answer []byte
 }
 
 // all explains all statements, and prints or counts them as summary says. If summary is
-// nil, the statements of a log are counted, and others are printed; in JSON, all are
-// printed.
+// nil, it counts the statements of a log and prints those of other inputs; in JSON, it
+// prints all.
 func (r *explanations) all(statements iter.Seq2[inputStatement, error], summary *bool, progress func(n int)) error {
 	for one, err := range statements {
 		if err != nil {
@@ -120,8 +120,9 @@ func (r *explanations) all(statements iter.Seq2[inputStatement, error], summary 
 // progressEvery is the number of statements after which the progress is shown again.
 const progressEvery = 512
 
-// show prints a statement. As text, it keeps the first statement until there is a second
-// one: of several statements, it prints only those that concern the policy.
+// show prints a statement. In the text form it holds back the first statement until a
+// second one is read, since a single statement is always printed, and of several only those
+// that concern the policy.
 func (r *explanations) show(one *inputStatement, ex *explain.Explanation) error {
 	if r.asJSON {
 		r.answer = appendFileAnswer(r.answer[:0], one, r.shown(one, ex), r.summary.hint(one.text, ex))

@@ -17,9 +17,9 @@ import (
 // These limits bound the memory of a summary for any input.
 const (
 	maxGroups   = 1000  // groups, which are combinations of table, outcome and reason
-	maxShapes   = 10000 // statements that differ in more than their values, over all groups
+	maxShapes   = 10000 // different statements, apart from their values, over all groups
 	maxExamples = 3     // examples of a group
-	maxHints    = 1000  // names of tables that hints are kept for
+	maxHints    = 1000  // tables for which a hint is kept
 )
 
 // Summary counts statements by table, outcome and reason.
@@ -40,7 +40,7 @@ type group struct {
 	statements int
 	hint       string
 	shapes     map[string]*shape
-	more       bool // there are more shapes than were kept
+	more       bool // whether the group has more shapes than were kept
 }
 
 // shape counts the statements that differ only in their values.
@@ -53,7 +53,7 @@ func newSummary(p *Policy) *Summary {
 	return &Summary{policy: p, groups: map[groupKey]*group{}, hints: map[string]string{}, total: map[string]int{}}
 }
 
-// add counts a statement, or each INSERT of a statement that has several.
+// add counts a statement; if it has several INSERTs, it counts each of them.
 func (s *Summary) add(one *inputStatement, ex *explain.Explanation) {
 	s.total[ex.Action]++
 	if len(ex.Inserts) == 0 {
@@ -89,7 +89,7 @@ func (s *Summary) count(one *inputStatement, key groupKey) {
 	}
 	g.statements++
 	if key.action == plans.Pass.String() && key.table == "" {
-		return // a text without an INSERT needs no example
+		return // a text without an INSERT is only counted, without an example
 	}
 	fingerprint := effects.Shape(s.policy.dialect, one.text)
 	found := g.shapes[fingerprint]
@@ -196,7 +196,7 @@ func (s *Summary) sorted() []*group {
 	return all
 }
 
-// examples returns the most frequent shapes of a group.
+// examples returns the most frequent shapes (statements without their values) of a group.
 func (g *group) examples() (fingerprints []string) {
 	for one := range g.shapes {
 		fingerprints = append(fingerprints, one)

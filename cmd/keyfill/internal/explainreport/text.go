@@ -10,11 +10,11 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// maxPlaces is how many places of keys among the arguments the text form lists at most.
+// maxPlaces is how many argument positions with a key the text form lists at most.
 const maxPlaces = 8
 
-// printer prints explanations for people. Its writer keeps the first error until it is
-// flushed.
+// printer prints explanations for people. Its writer remembers the first error, which Flush
+// returns.
 type printer struct {
 	w       *bufio.Writer
 	colours terminal.Colours
@@ -51,7 +51,7 @@ func (p printer) print(query string, at *inputStatement, ex *explain.Explanation
 	}
 	text := strings.TrimSuffix(ex.SQL, "\n")
 	if strings.Contains(text, "\n") {
-		text = "\n" + text // as it is, so that it can be copied
+		text = "\n" + text // begin on a new line and do not indent, so that the text can be copied
 	}
 	p.line("sent", "%s", text)
 }
@@ -88,8 +88,8 @@ func (p printer) facts(query string, at *inputStatement, in explain.Insert, ex *
 	}
 }
 
-// unfilled reports whether, for the reason, the policy sends a statement without a key and
-// does not refuse it.
+// unfilled reports whether the reason says that the policy sends the statement without a
+// key instead of refusing it.
 func unfilled(reason string) bool { return strings.HasPrefix(reason, "unfilled: ") }
 
 // meaning returns a sentence about the action.

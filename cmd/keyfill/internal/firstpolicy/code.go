@@ -13,11 +13,12 @@ import (
 
 // TellCode writes into the comments of a policy what the INSERTs in the source of an
 // application show: which tables get no key from them today, and which INSERTs would be
-// refused. An entry that is commented out, until the user decides, counts like any other.
+// refused. Entries that are commented out, since the user has to decide about them, are
+// judged too.
 func TellCode(ctx context.Context, first *draft.Draft, patterns []string) error {
 	cfg, err := policy.Parse([]byte(first.Candidates()))
 	if err != nil {
-		return err // a bug in keyfill: each line was parsed before
+		return err // an error would be a bug in keyfill, since each line was parsed before
 	}
 	judge, err := vet.NewJudge(cfg)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Input is the source of a first policy: a database, or scripts.
+// Input says from where the first policy is made: from a database, or from SQL scripts.
 type Input struct {
 	Database database.Address
 	Scripts  []string // files of SQL
@@ -102,13 +102,13 @@ func (f *Input) folded(d *dialect.Dialect) []string {
 
 // compareDraft compares the policy with the database by calling look, and writes the
 // findings into the policy's comments. It comments out entries that have an error, and
-// repeats both until no entry has one.
+// repeats the comparison until no entry has an error.
 func compareDraft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.Finding, error)) error {
 	remarks := first.Remarks
 	for {
 		cfg, err := policy.Parse([]byte(first.Text()))
 		if err != nil {
-			return err // a bug in keyfill: each entry was parsed before
+			return err // an error would be a bug in keyfill, since each entry was parsed before
 		}
 		findings, err := look(cfg)
 		if err != nil {
@@ -144,7 +144,7 @@ func compareLeft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.Fi
 	}
 	cfg, err := policy.Parse([]byte(text))
 	if err != nil {
-		return err // a bug in keyfill: each line was parsed before
+		return err // an error would be a bug in keyfill, since each line was parsed before
 	}
 	findings, err := look(cfg)
 	for _, one := range findings {

@@ -81,7 +81,7 @@ func (f *Input) tellUnread(first *draft.Draft, unread []schemafile.Unread) {
 }
 
 // draftSQLite executes the scripts on a SQLite database in a temporary folder, and returns
-// the policy for that database: no other parser knows SQLite's grammar as well. It executes
+// the policy for that database: only SQLite itself knows all of its grammar. It executes
 // only the statements that create and change tables.
 func (f *Input) draftSQLite(ctx context.Context, scripts []io.Reader) (*draft.Draft, error) {
 	folder, err := os.MkdirTemp("", "keyfill-init-")

@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// genBatch is how many keys are drawn at a time: enough that each draw costs little, and so
-// few that a million keys need little memory.
+// genBatch is how many keys are made at a time: many, so that each costs little time, but
+// few enough that a million keys need little memory.
 const genBatch = 1000
 
 // Generate prints the keys of the request.

@@ -31,7 +31,7 @@ type reading struct {
 	Random string `json:"random,omitempty"`
 
 	Bits     int    `json:"bits,omitempty"`
-	Worker   *int64 `json:"worker,omitempty"` // nil if the key has no worker number, since 0 is one
+	Worker   *int64 `json:"worker,omitempty"` // nil if the key has no worker number, since 0 is a valid number
 	Sequence *int64 `json:"sequence,omitempty"`
 
 	Length  int    `json:"length,omitempty"`
@@ -42,7 +42,7 @@ type reading struct {
 }
 
 // InspectAll reads all keys. Its error gives the positions of the arguments that are not
-// keys. It does not repeat them, since an argument may be a secret that was passed by
+// keys. It does not repeat the arguments, since one may be a secret that was passed by
 // mistake.
 func InspectAll(texts []string, inspect func(string) ([]keysource.Reading, error)) ([]inspectedKey, error) {
 	var (

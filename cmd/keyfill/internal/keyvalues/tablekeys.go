@@ -71,7 +71,7 @@ func (k *TableKeys) Key(table string) (policy.RuleKey, *policy.Config, error) {
 	return policy.RuleKey{}, nil, usage.Errorf("the policy has no key column %s of %s: name one of its keys in --column", k.Column, table)
 }
 
-// Generate prints keys as the table would get them.
+// Generate prints n keys such as an INSERT into the table would get.
 func (k *TableKeys) Generate(ctx context.Context, out, errOut io.Writer, table string, n int) error {
 	key, cfg, err := k.Key(table)
 	if err != nil {

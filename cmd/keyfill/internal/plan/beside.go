@@ -6,8 +6,8 @@ import (
 )
 
 // beside returns the steps that replace a column's sequence by one of another name. The new
-// sequence begins above the old one, whose processes go on inserting, and sets the last
-// number of the old one itself, so that no statement has to be run first.
+// sequence begins above the numbers of the old one, with which processes still insert. It
+// sets the last number of the old one itself, so the user has to run no statement first.
 func beside(f *figures) ([]Step, error) {
 	switch {
 	case !f.column.Integer:

@@ -8,10 +8,10 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// change returns the steps from one source of a column to another. The engine numbers the
-// column in between: two sources of keyfill never number it at the same time, and no
-// process has to stop. If the engine cannot number the column beside keyfill, all processes
-// stop using keyfill first.
+// change returns the steps from one source of a column to another. Between the two sources
+// the engine numbers the column. So two sources of keyfill never number it at the same
+// time, and no process has to stop. If the engine cannot number the column beside keyfill,
+// all processes stop using keyfill first.
 func change(f *figures) ([]Step, error) {
 	if f.Name != "" {
 		return beside(f)
@@ -41,13 +41,13 @@ func (f *figures) policyNative() string {
 	return catalog.YAMLString(f.written) + ": " + key
 }
 
-// unbind returns the step after which no row of keyfill_sequences names the column. A row
-// whose counter numbers other columns too is kept, without the column: if the row were
-// deleted, processes would create it again for these columns, and it would begin below
-// numbers that others have reserved.
+// unbind returns the step that removes the column from all rows of keyfill_sequences. A row
+// whose counter numbers other columns too is kept, but no longer names the column: if the
+// row were deleted, processes would create it again for these columns, and it would begin
+// below numbers that others have reserved.
 //
-// If the step runs late, it keeps the row of the new source, which begins above the numbers
-// of the engine even if it has the name of the old one.
+// If the step runs late, it does not delete the row of the new source. That row begins
+// above the numbers of the engine, even if it has the name of the old source's row.
 func (f *figures) unbind() Step {
 	var gone []string
 	for _, name := range f.rows {

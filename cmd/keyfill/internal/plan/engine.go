@@ -17,30 +17,30 @@ type engine struct {
 	sequences bool
 
 	widen     string // the statement that gives the key 64 bits; empty if every integer column has them; {definition} is what MODIFY repeats
-	widened   string // what else to expect when widen runs
+	widened   string // what the user has to expect while the statement widen runs
 	referring string // the query for the foreign keys that refer to the key
 
 	add     string // adds a column that may be NULL
 	uuid    string // the type of a column of UUIDs
-	notNull string // makes the new column NOT NULL; empty if the engine cannot do that
+	notNull string // makes the column that add has added NOT NULL; empty if the engine cannot do that
 	index   string // makes a unique index {index} of the new column; {index schema} and {bare table} are for SQLite
 
 	// If a table is partitioned by columns that the index lacks, it gets another index: a
 	// unique one of each partition {part}, or one of the whole table that is not unique.
 	partIndex, looseIndex string
 
-	otherIndex string // what to expect of partIndex or looseIndex
+	otherIndex string // what the user has to expect of the indexes of partIndex and looseIndex
 
-	// prepare reads what the other statements have to repeat, such as the definition of a
-	// column; nil if there is nothing to read.
+	// prepare reads what the statements of this engine have to repeat, such as the
+	// definition of a column; nil if there is nothing to read.
 	prepare func(ctx context.Context, f *figures, db *sql.DB) error
 
-	// raise completes the step that raises the next number of the engine's counter to to or
-	// above, unless the counter has passed latest: see figures.raise.
+	// raise adds the SQL to the step that raises the engine's counter: its next number
+	// becomes to or greater, unless it is already above latest. See figures.raise.
 	raise func(f *figures, s *Step, latest, to int64)
 
-	// numberAgain completes the step that makes the engine number an existing column; nil
-	// if the engine cannot.
+	// numberAgain adds the SQL to the step that makes the engine number an existing column;
+	// nil if the engine cannot.
 	numberAgain func(f *figures, s *Step, to int64)
 }
 
@@ -64,7 +64,7 @@ var (
 		add:        "ALTER TABLE {table} ADD COLUMN {new} {uuid} NULL",
 		uuid:       "uuid",
 		notNull:    "ALTER TABLE {table} ALTER COLUMN {new} SET NOT NULL",
-		index:      "CREATE UNIQUE INDEX CONCURRENTLY {index} ON {table} ({new})", // CONCURRENTLY: INSERTs go on meanwhile
+		index:      "CREATE UNIQUE INDEX CONCURRENTLY {index} ON {table} ({new})", // CONCURRENTLY does not block INSERTs
 		partIndex:  "CREATE UNIQUE INDEX CONCURRENTLY {index} ON {part} ({new})",
 		otherIndex: " PostgreSQL makes no unique index over partitions without their columns: each partition has one of its own, and each new one needs one.",
 		raise:      raisePostgreSQL, numberAgain: numberAgainPostgreSQL,
@@ -102,7 +102,7 @@ var engines = map[dialect.Family]*engine{
 }
 
 // sql returns a text of the engine in which the names in braces are replaced: {table},
-// {key} and so on, and the further names in pairs, each followed by its replacement.
+// {key} and so on, and the names in pairs, where each name is followed by its replacement.
 func (f *figures) sql(text string, pairs ...string) string {
 	names := append(pairs,
 		"{table}", f.table, "{key}", f.key, "{table name}", f.literal(f.table),

@@ -14,15 +14,16 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// entry is the entry of a table in a policy file, as the file has it: a plan for that file
-// repeats all of it, except the plan's changes.
+// entry is the entry of a table in a policy file, as the file has it: the policies that a
+// plan prints repeat the whole entry, with the plan's changes.
 type entry struct {
 	dialect *dialect.Dialect
 	node    *yaml.Node            // a mapping
 	sources map[string]*yaml.Node // the named sources of the file
 }
 
-// readEntry returns the entry for a table, nil where no file is named or the file has none.
+// readEntry returns the entry for a table, or nil if no file is named or the file has no
+// entry for it.
 func readEntry(d *dialect.Dialect, file, table string) (*entry, error) {
 	if file == "" {
 		return nil, nil
@@ -101,7 +102,7 @@ func (e *entry) with(column, fields, new string) string {
 		setField(source, set.Content[i].Value, set.Content[i+1])
 	}
 	if fieldOf(set, "below") != nil {
-		removeField(source, "exclusive") // below and exclusive exclude each other, since the engine numbers the column too
+		removeField(source, "exclusive") // a source has either below or exclusive: with below the engine numbers the column too
 	}
 	if fieldOf(set, "exclusive") != nil {
 		removeField(source, "below")
@@ -130,8 +131,9 @@ func (e *entry) from(column, source, new string) string {
 	return flowText(entry)
 }
 
-// off returns the text of an entry that leaves a column to the engine: the column's source
-// is identity if the table has other keys; if it has this key alone, the mode is off.
+// off returns the text of an entry that leaves a column to the engine: if the table has
+// other keys, the column's source becomes identity; if it has no other key, the table's
+// mode becomes off.
 func (e *entry) off(column string) (text string, alone bool) {
 	entry := cloneNode(e.node)
 	key := e.keyOf(entry, column)
@@ -146,7 +148,7 @@ func (e *entry) off(column string) (text string, alone bool) {
 		return flowText(entry), true
 	}
 	for _, name := range []string{"layout", "max_bits", "last_insert_id", "fill"} {
-		if name != "fill" || key != entry { // a fill: of the whole table counts for its other keys
+		if name != "fill" || key != entry { // a field fill of the table's own entry also applies to its other keys, so it stays
 			removeField(key, name)
 		}
 	}
@@ -154,9 +156,9 @@ func (e *entry) off(column string) (text string, alone bool) {
 	return flowText(entry), false
 }
 
-// sourceOf returns the source of a key as a mapping within the entry. It gives a named
-// source the same name: there, so that the same counter is used, and replaces a source that
-// is not a sequence by a sequence.
+// sourceOf returns the source of a key as a mapping within the entry. It copies a named
+// source into the entry, with the field name: so that the same counter is used, and
+// replaces a source that is not a sequence by a sequence.
 func (e *entry) sourceOf(key *yaml.Node) *yaml.Node {
 	source, name := fieldOf(key, "source"), ""
 	if source != nil && source.Kind == yaml.ScalarNode {
@@ -225,8 +227,8 @@ func removeField(mapping *yaml.Node, name string) {
 	}
 }
 
-// stringNode returns a text as a node. It is quoted if a YAML parser could take it for
-// another type.
+// stringNode returns a text as a node. The text is quoted if a YAML parser could read it as
+// a value of another type.
 func stringNode(text string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	if catalog.YAMLString(text) != text {

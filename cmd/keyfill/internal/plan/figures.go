@@ -35,14 +35,15 @@ type figures struct {
 
 	greatest  int64 // the greatest key, 0 in an empty table
 	counter   keycolumn.Counter
-	cached    int64  // numbers that sessions may hold in advance
+	cached    int64  // how many numbers sessions may hold in their caches
 	room      int64  // the greatest integer that fits into the column
 	numbering        // the rows of keyfill_sequences about the column
 	entry     *entry // the table's entry in the policy file, nil if it is not known
-	end       int64  // the first number that the plan leaves to the engine, 0 if the engine has no counter
+	end       int64  // the first number that the plan leaves to the engine; 0 if the engine has no counter for the column
 }
 
-// defaultGap is by how much a counter is raised if the column has room for that.
+// defaultGap is by how much a counter is raised if --gap is not given and the column has
+// room for it.
 const defaultGap = 1_000_000_000
 
 // readFigures reads the facts about a table that the plans need.
@@ -103,8 +104,8 @@ func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options
 	return f, f.readLowest(ctx, db)
 }
 
-// write sets how the policy names the table and its column: the table with its schema if
-// --table has one.
+// write sets the names of the table and the column as the policy writes them: the table
+// with its schema if --table has one.
 func (f *figures) write() error {
 	schema, _, err := database.SplitName(f.dialect, f.Table)
 	if err != nil {
@@ -163,8 +164,8 @@ func (f *figures) keyColumn(name string) (*catalog.Column, error) {
 	return &f.found.Columns[i], nil
 }
 
-// used returns a number above all stored keys, above the numbers that the engine's counter
-// has given, and above all numbers that keyfill has reserved.
+// used returns the first number above all stored keys, above the numbers that the engine's
+// counter has given, and above all numbers that keyfill has reserved.
 func (f *figures) used() int64 {
 	used := max(f.greatest+min(1, math.MaxInt64-f.greatest), f.counter.Next, 1)
 	for _, s := range f.states {
@@ -187,7 +188,7 @@ func (f *figures) keyBits() int {
 // errNoRoom is returned when no gap fits into the column.
 var errNoRoom = errors.New("the column has no room for a gap: make it wider first, see keyfill plan bigint")
 
-// raised returns the first number above a gap that begins at from.
+// raised returns the first number after a gap of unused numbers that begins at from.
 func (f *figures) raised(from int64) (to int64, err error) {
 	left := f.room - from
 	gap := f.Gap
@@ -200,7 +201,7 @@ func (f *figures) raised(from int64) (to int64, err error) {
 	return from + gap, nil
 }
 
-// summary returns the figures for people.
+// summary returns the facts about the table and its counters as text for people.
 func (f *figures) summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s: %s", f.ref, f.dialect.Title, f.column.Type)

@@ -11,8 +11,8 @@ import (
 // errNoState is returned for a table that keyfill does not number.
 var errNoState = errors.New("no row of keyfill_sequences counts for the column: there is nothing to hand back")
 
-// handback returns the steps after which the engine numbers a column again, and keyfill does
-// not.
+// handback returns the steps after which the engine numbers a column again, and keyfill no
+// longer does.
 func handback(f *figures) ([]Step, error) {
 	if f.native != "" {
 		return f.handbackNative()
@@ -47,13 +47,13 @@ func (f *figures) handbackSteps() ([]Step, error) {
 		return nil, err
 	}
 	var steps []Step
-	// Numbers that the counter has given since it was raised are not keyfill's, nor are keys
-	// that an application has brought.
+	// The numbers from end on are not keyfill's: the engine's counter gave them after it
+	// was raised, or an application brought them.
 	end := f.counter.Next
 	if f.lowest > 0 {
 		end = min(end, f.lowest)
 	}
-	isFirst := false // the step with the policy comes before the step that changes the counter
+	isFirst := false // whether the step with the policy comes before the step that changes the counter
 	switch above := end - f.reserved(); {
 	case f.counter.Next > 0 && above >= (to-from)/10:
 		to = end
@@ -65,8 +65,8 @@ func (f *figures) handbackSteps() ([]Step, error) {
 	case f.column.Identity != "":
 		steps = append(steps, f.raise(to-1, to))
 	default:
-		// As soon as the engine numbers the column, keyfill refuses to start in a process
-		// whose policy lacks below:.
+		// The policy comes first: as soon as the engine numbers the column, keyfill refuses
+		// to start in a process whose policy lacks below:.
 		isFirst = true
 		s, err := f.numberAgain(to)
 		if err != nil {
@@ -94,8 +94,8 @@ func (f *figures) handbackSteps() ([]Step, error) {
 	}), nil
 }
 
-// policyOff returns the policy of processes that leave the column to the engine, and the
-// title of its step.
+// policyOff returns the policy for processes that leave the column's numbers to the engine,
+// and the title of the step that introduces it.
 func (f *figures) policyOff() (title, text string) {
 	const insert = "Let one process after the other insert without keyfill, by this policy or by the plain driver."
 	if f.entry == nil {
@@ -187,9 +187,9 @@ func (f *figures) handbackRowID() []Step {
 	}}
 }
 
-// isRaisable reports whether a step can raise what numbers the column: the column's own
-// counter, or a sequence of PostgreSQL. On other engines it is not known from which
-// sequence a default draws.
+// isRaisable reports whether a step can raise the counter that numbers the column: the
+// column's own counter, or a sequence of PostgreSQL. On other engines it is not known from
+// which sequence a default draws.
 func (f *figures) isRaisable() bool {
 	if f.engine.sequences {
 		return f.counter.Sequence != ""
@@ -201,7 +201,7 @@ func (f *figures) isRaisable() bool {
 // replaced.
 func (f *figures) policyBelow(to int64) string {
 	if f.dialect.UnreadCounter {
-		return f.policy("exclusive: true") // below: needs a counter that can be read
+		return f.policy("exclusive: true") // the field below: needs a counter that keyfill can read
 	}
 	return f.policy(fmt.Sprintf("below: %d", to))
 }
@@ -217,9 +217,10 @@ func (f *figures) numberAgain(to int64) (Step, error) {
 	return s, nil
 }
 
-// numberAgainMySQL completes the step for MySQL and MariaDB. Without NO_AUTO_VALUE_ON_ZERO
-// the server would give a new number to a row whose key is 0. Without the condition the
-// statements would lower a counter that was raised since.
+// numberAgainMySQL completes the step for MySQL and MariaDB. The SQL mode
+// NO_AUTO_VALUE_ON_ZERO keeps the server from giving a new number to a row whose key is 0.
+// The condition on auto_increment keeps the statements from lowering a counter that was
+// raised since the plan was printed.
 func numberAgainMySQL(f *figures, s *Step, to int64) {
 	s.SQL = append([]string{"SET lock_wait_timeout = 1", "SET sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), ',NO_AUTO_VALUE_ON_ZERO')"},
 		f.alterIf("auto_increment IS NULL", fmt.Sprintf("ALTER TABLE %s MODIFY %s %s, AUTO_INCREMENT = %d", f.table, f.key, f.definition.Numbered(), to))...)

@@ -3,8 +3,8 @@ package plan
 import "fmt"
 
 // raise returns the step that raises the engine's counter, so that its next number is to or
-// greater. Its statements do nothing if the counter has passed latest meanwhile: if they
-// run late, or twice, they never lower it.
+// greater. Its statements do nothing if the counter has passed latest meanwhile: so they
+// never lower the counter, even if they run late or twice.
 func (f *figures) raise(latest, to int64) Step {
 	s := Step{
 		Title: fmt.Sprintf("Raise the engine's own counter to %d.", to),
@@ -31,8 +31,8 @@ func raiseSQLite(f *figures, s *Step, latest, to int64) {
 	s.Check = fmt.Sprintf("SELECT seq + 1 FROM %s WHERE name = %s", sequence, name)
 }
 
-// raiseSQLServer completes the step for SQL Server. The identity of an empty table begins
-// at the given number, not after it.
+// raiseSQLServer completes the step for SQL Server. In an empty table the identity begins
+// at the number of RESEED itself, not after it.
 func raiseSQLServer(f *figures, s *Step, _, to int64) {
 	table := f.literal(f.table)
 	s.SQL = []string{fmt.Sprintf("IF IDENT_CURRENT(%[1]s) < %[2]d DBCC CHECKIDENT (%[1]s, RESEED, %[2]d)", table, to)}
@@ -48,9 +48,9 @@ func raiseOracle(f *figures, s *Step, _, to int64) {
 	s.Check = fmt.Sprintf(next, "")
 }
 
-// raiseMySQL completes the step for MySQL and MariaDB. Their ALTER TABLE can lower a counter
-// down to the greatest key, so that it is prepared only if information_schema shows a lower
-// counter; MySQL 8 caches its values for a day unless a setting says otherwise.
+// raiseMySQL completes the step for MySQL and MariaDB. ALTER TABLE can also lower a
+// counter, down to the greatest key. So it is prepared only if information_schema shows a
+// lower counter, whose value MySQL 8 caches for a day unless a setting says otherwise.
 func raiseMySQL(f *figures, s *Step, latest, to int64) {
 	s.SQL = append([]string{"SET lock_wait_timeout = 1"},
 		f.alterIf(fmt.Sprintf("COALESCE(auto_increment, 0) < %d", latest), fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", f.table, to))...)

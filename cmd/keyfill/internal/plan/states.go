@@ -18,12 +18,12 @@ import (
 // a counter.
 type numbering struct {
 	states  []state  // the states that number the column
-	sharing []string // the names of those in states that number other columns too
-	rows    []string // the names of the rows that name the column
-	shared  []string // the names in rows of states that number other columns too
-	foreign string   // the name of a row that belongs to another source than a sequence of this database
+	sharing []string // the names of those states that number other columns too
+	rows    []string // the names of all rows that name the column
+	shared  []string // the names in rows whose states number other columns too
+	foreign string   // the name of a row that belongs to a source other than a sequence of this database; may be empty
 	native  string   // the sequence of the engine from which a native source draws; may be empty
-	free    string   // the default name of a state, or one like it that no other state has
+	free    string   // a name for a new state: the default name, or a similar one if another state has that
 	lowest  int64    // the least key that no state has reserved; 0 if there is none
 }
 
@@ -76,7 +76,7 @@ func (f *figures) readStates(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	states := map[string]sequenceRow{}
-	var own, others []sequenceRow // the rows that name the column, and the other rows
+	var own, others []sequenceRow // own are the rows that name the column, others all other rows
 	for _, r := range all {
 		if !r.isBinding() {
 			states[r.name] = r
@@ -106,7 +106,7 @@ func (f *figures) readStates(ctx context.Context, db *sql.DB) error {
 				names = append(names, state)
 			}
 		}
-		if len(names) == before { // the state is in another store or in an application's table, or is a sequence of the engine
+		if len(names) == before { // the row names no state of this table: the counter is in another store, in an application's table, or a sequence of the engine
 			f.foreign, f.native = r.name, nativeOf(&r)
 		}
 	}
@@ -114,7 +114,7 @@ func (f *figures) readStates(ctx context.Context, db *sql.DB) error {
 	slices.Sort(f.shared)
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		if states[name].parameters != "" || name == keycolumn.MutexName(f.ref) { // of another kind: series, snowflakes, spread keys, maxplusone
+		if states[name].parameters != "" || name == keycolumn.MutexName(f.ref) { // the row is of another kind of source: recycled, snowflake, composite or maxplusone
 			f.foreign = name
 			continue
 		}
@@ -142,9 +142,9 @@ func nativeOf(r *sequenceRow) string {
 	return ""
 }
 
-// readLowest sets lowest. It reads the states and the keys in one statement: processes with
-// keyfill reserve and insert meanwhile, and their keys would be above a state that was read
-// before.
+// readLowest sets lowest. It reads the states and the keys in one statement: otherwise
+// processes with keyfill could reserve and insert between two statements, and their keys
+// would be above the state that was read first.
 func (f *figures) readLowest(ctx context.Context, db *sql.DB) error {
 	if f.states == nil {
 		return nil
@@ -158,7 +158,7 @@ func (f *figures) readLowest(ctx context.Context, db *sql.DB) error {
 	return db.QueryRowContext(ctx, query).Scan(&f.lowest)
 }
 
-// reserved returns the number after the last one that a state has reserved.
+// reserved returns the first number above all numbers that the states have reserved.
 func (f *figures) reserved() int64 {
 	var reserved int64
 	for _, s := range f.states {

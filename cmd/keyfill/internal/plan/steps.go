@@ -19,7 +19,7 @@ type Step struct {
 	// SQL are statements to run in this order, on one connection.
 	SQL []string `json:"sql,omitempty"`
 
-	// Again says when the statements have to be run again.
+	// Again says when, and from where, the user has to run the statements again.
 	Again string `json:"again,omitempty"`
 
 	// Policy is the table's entry in the policy from this step on.
@@ -37,7 +37,7 @@ var Kinds = []string{"there", "handback", "change", "bigint", "uuid"}
 type Options struct {
 	Table, Column string
 	Config        string // the policy file; may be empty
-	Name          string // the name of a new counter
+	Name          string // the name for a new counter; empty if none is wanted
 	Gap           int64
 	Stopped       bool // for the plan there: programs without keyfill are stopped
 }

@@ -20,7 +20,8 @@ func there(f *figures) ([]Step, error) {
 	if err := f.refuseForeign(); err != nil {
 		return nil, err
 	}
-	// keyfill uses only the lower half of an unsigned column: 31 bits of 32.
+	// keyfill's keys are signed: of an unsigned column of 32 bits they use only the lower
+	// half, 31 bits.
 	if f.room = min(f.room, 1<<f.keyBits()-1); f.greatest >= f.room {
 		_, err := f.raised(f.greatest)
 		return nil, err
@@ -43,7 +44,7 @@ func there(f *figures) ([]Step, error) {
 		return nil, err
 	}
 	// Programs go on inserting until the counter is raised: slack numbers are left for
-	// them, and as many again for programs that draw while it is raised.
+	// them, and as many again for programs that take a number during the raise.
 	slack := max((below-from)/1000, 100)
 	latest := from + slack
 	start := latest + slack + f.cached
@@ -89,8 +90,9 @@ func (f *figures) turnsLists(room int64) Step {
 // keys.
 const readersByKey = "A reader that asks for rows above the last key that it has seen, as of an outbox or a queue, passes over rows where several processes insert from blocks of numbers: it needs transaction: joined in the source, or block: 1, by which keys are as late as those of the engine."
 
-// thereStopped returns the steps by which keyfill takes over a column after all other programs
-// have stopped: its first number is above all others, and the order of the keys stays.
+// thereStopped returns the steps by which keyfill takes over a column after all other
+// programs have stopped: its first number is above all numbers used so far, so that later
+// rows still have greater keys.
 func (f *figures) thereStopped() []Step {
 	start := f.used()
 	steps := []Step{{
@@ -143,7 +145,7 @@ func (f *figures) thereAlone() []Step {
 }
 
 // defaultState returns the name that the counter of the column gets if the entry names
-// none. It is empty if the name is not known.
+// none. It is empty if that name cannot be computed.
 func (f *figures) defaultState() string {
 	cfg := &policy.Config{Version: 1, Tables: map[string]policy.Table{
 		f.written: {Column: f.keyWritten, InPlace: &policy.Source{Kind: policy.KindSequence}},
@@ -165,7 +167,7 @@ func (f *figures) defaultState() string {
 
 // policy returns the table's entry in the policy, with the given fields in its sequence. If
 // the column's counter does not have the default name, the entry names it: otherwise
-// keyfill would begin a second counter, or use one of other columns.
+// keyfill would begin a second counter, or use a counter of other columns.
 func (f *figures) policy(fields string) string {
 	name := f.free
 	if len(f.states) == 1 {

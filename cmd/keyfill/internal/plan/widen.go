@@ -21,8 +21,8 @@ func bigint(f *figures) ([]Step, error) {
 		SQL:   []string{f.sql(f.engine.widen, "{definition}", f.wideDefinition())},
 	}
 	if f.definition != nil && strings.Contains(widen.SQL[0], `\`) {
-		// The server wrote the definition with backslashes as escapes, so they must be read
-		// so.
+		// The server wrote the definition with backslashes as escapes, so it must be read
+		// in a session where backslashes are escapes.
 		widen.SQL = append([]string{"SET sql_mode = REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')"}, widen.SQL...)
 	}
 	if f.counter.Sequence != "" {

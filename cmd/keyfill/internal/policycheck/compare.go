@@ -57,8 +57,8 @@ func Compare(ctx context.Context, f *database.Address, cfg *policy.Config, dsn s
 	return findings, nil
 }
 
-// dialectsFor returns the dialects that the driver's server may have: one, if the policy
-// names it.
+// dialectsFor returns the dialects that may be the server's: only the policy's, if the
+// policy names one, and otherwise all that the driver works with.
 func dialectsFor(cfg *policy.Config, facts drivers.Facts) ([]*dialect.Dialect, error) {
 	switch {
 	case cfg.Dialect != "":

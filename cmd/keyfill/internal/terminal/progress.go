@@ -61,7 +61,8 @@ func (p *Progress) Draw(done int, left time.Duration, text string) {
 	}
 	p.shown = time.Now()
 	part := min(done*progressWidth/max(p.total, 1), progressWidth)
-	// The last sequence clears the rest of the line, which may have been longer before.
+	// The escape sequence \x1b[K clears the rest of the line, since the text before may
+	// have been longer.
 	fmt.Fprintf(p.out, "\r[%s%s] %s, %s left\x1b[K", strings.Repeat("=", part), strings.Repeat(" ", progressWidth-part), text, max(left, 0).Round(time.Second))
 }
 

@@ -23,6 +23,6 @@ func (a *AskedDatabase) Explain(query string) (explain.Explanation, error) {
 // Release closes the connections to the database.
 func (a *AskedDatabase) Release() {
 	if a.OnDatabase != nil {
-		_ = a.OnDatabase.Close() // nothing was written, so its error loses nothing
+		_ = a.OnDatabase.Close() // the connections have only read, so an error of Close loses nothing
 	}
 }

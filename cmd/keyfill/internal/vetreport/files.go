@@ -26,9 +26,9 @@ type places struct {
 }
 
 // sqlPlaces returns the files of SQL and the packages that patterns name. A pattern of the
-// go command that begins with a dot or a slash names a folder, and with "..." the folders
-// below; the files of SQL there are returned too. Folders that the go command skips are
-// skipped.
+// go command that begins with a dot or a slash names a folder, or with "..." the folder and
+// those below it. The files of SQL in these folders are returned too, except in folders
+// that the go command skips.
 func sqlPlaces(patterns []string) (*places, error) {
 	p := &places{}
 	for _, pattern := range patterns {
@@ -72,8 +72,8 @@ func (p *places) add(name string, ofSqlc bool) {
 // sqlcNames are the names of sqlc's configuration.
 var sqlcNames = []string{"sqlc.yaml", "sqlc.yml", "sqlc.json"}
 
-// walk adds the files of a folder, and of those below it, and reports whether a file of Go
-// is among them.
+// walk adds the files of a folder, and of the folders below it if below is true, and
+// reports whether a file of Go is among them.
 func (p *places) walk(folder string, below bool) (hasGo bool, err error) {
 	folder = filepath.Clean(folder)
 	err = filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
@@ -109,8 +109,8 @@ func isLeftOut(path, name string) bool {
 	return err == nil
 }
 
-// sqlcConfig is the part of sqlc's configuration that keyfill reads, in its versions 1 and
-// 2: https://docs.sqlc.dev/en/stable/reference/config.html.
+// sqlcConfig is the part of sqlc's configuration that keyfill reads, for the versions 1 and
+// 2 of that configuration: https://docs.sqlc.dev/en/stable/reference/config.html.
 type sqlcConfig struct {
 	SQL      []sqlcQueries `yaml:"sql"`
 	Packages []sqlcQueries `yaml:"packages"`
@@ -120,7 +120,8 @@ type sqlcQueries struct {
 	Queries sqlcPaths `yaml:"queries"`
 }
 
-// sqlcPaths are files, folders and patterns. The configuration has one text, or a list.
+// sqlcPaths are files, folders and patterns, written in the configuration as one text or as
+// a list.
 type sqlcPaths []string
 
 // UnmarshalYAML reads one path or a list.

@@ -82,13 +82,13 @@ func readPackages(ctx context.Context, paths []string, tests bool, do func(*goPa
 }
 
 // firstFault returns the first error of a package, in one line. It prefers an error in the
-// source to the go command's report.
+// source code to an error of the go command.
 func firstFault(p *packages.Package) string {
 	i := max(0, slices.IndexFunc(p.Errors, func(e packages.Error) bool { return e.Kind != packages.ListError }))
 	return strings.Join(strings.Fields(p.Errors[i].Error()), " ")
 }
 
-// hasTests reports whether the same package was read together with its tests.
+// hasTests reports whether loaded also has the same package together with its tests.
 func hasTests(loaded []*packages.Package, p *packages.Package) bool {
 	return p.ForTest == "" && slices.ContainsFunc(loaded, func(other *packages.Package) bool {
 		return other != p && other.ForTest == p.PkgPath && other.PkgPath == p.PkgPath

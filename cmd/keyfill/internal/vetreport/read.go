@@ -50,8 +50,8 @@ func Read(ctx context.Context, judge *vet.Judge, patterns []string, tests bool) 
 		v.packages++
 		v.Faults = append(v.Faults, p.faults...)
 		for _, one := range judge.Source(p.fset, gosql.Source{Package: p.types, Files: p.files, Info: p.info}) {
-			// The text was read as a query before, from which sqlc has generated this one,
-			// or it is embedded from a file that was read.
+			// Skip a text that was judged before: sqlc has generated it from a query file
+			// that was read, or it is embedded from such a file.
 			if !queries[vet.QueryName(one.Text)] && !scripts[one.File] {
 				v.Findings = append(v.Findings, one)
 			}

@@ -91,8 +91,9 @@ func levelOf(rule string) string {
 	return "warning"
 }
 
-// PrintSARIF prints the findings as SARIF, also the ones that a comment in the source turns
-// off. It gives lines without columns, since SARIF does not count columns in bytes.
+// PrintSARIF prints the findings as SARIF, including those that a comment in the source
+// code suppresses. It gives lines without columns, since SARIF does not count columns in
+// bytes.
 func (v *Report) PrintSARIF(w io.Writer, version string, f *Form) error {
 	driver := sarifDriver{Name: "keyfill vet", Version: version, InformationURI: projectURI}
 	for _, r := range vet.Rules {
