@@ -13,16 +13,17 @@ import (
 )
 
 // answer gives the rows of pgx to keyfill as driver.Rows. The application reads the rows of
-// pgx directly. If keyfill reads all rows first, the answer keeps them for the application.
+// pgx directly. If keyfill has to read all rows before the application does, the answer
+// keeps them for the application.
 type answer struct {
 	rows   pgx.Rows
 	types  *pgtype.Map
 	fields []pgconn.FieldDescription
-	early  error // the error of pgx's Query, before any row was read
+	early  error // the error that pgx's Query returned before any row was read
 
-	ahead  bool // pgx has read a row that Next has not returned yet
+	ahead  bool // whether pgx has read a row that Next has not returned yet
 	ended  bool
-	keeps  bool // the rows that are read are kept for the application
+	keeps  bool // whether the rows that are read are kept for the application
 	closed bool
 	kept   [][][]byte
 }
@@ -39,7 +40,7 @@ func (a *answer) first(err error) error {
 		a.rows.Close()
 		return err
 	}
-	// pgx reuses the memory of the descriptions.
+	// Clone the descriptions, because pgx reuses their memory.
 	a.fields = slices.Clone(a.rows.FieldDescriptions())
 	a.ahead = a.rows.Next()
 	a.ended = !a.ahead
@@ -114,7 +115,7 @@ func (a *answer) value(i int, raw []byte) driver.Value {
 	}
 }
 
-// scanned decodes a value as a T. It returns the bytes of a value that is not one.
+// scanned decodes a value as a T. If the value is not a T, it returns the value's bytes.
 func scanned[T any](m *pgtype.Map, f *pgconn.FieldDescription, raw []byte) driver.Value {
 	var v T
 	if m.Scan(f.DataTypeOID, f.Format, raw, &v) != nil {

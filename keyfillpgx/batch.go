@@ -14,8 +14,8 @@ import (
 
 // SendBatch is [pgx.Conn.SendBatch]. Each INSERT of the batch gets its keys before the
 // batch is sent. An INSERT that cannot be filled is an error of the whole batch, before
-// anything is sent. b stays as it was queued, so it may be sent again, and gets other keys
-// then.
+// anything is sent. b is not changed, so it may be sent again; its INSERTs then get new
+// keys.
 //
 // Keys that are drawn in the transaction of their INSERT (transaction: joined or scope: in
 // the policy) are filled if a transaction was begun before the batch, and no text of the
@@ -25,8 +25,8 @@ func (c *Conn) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	return c.sendBatch(ctx, b, nil)
 }
 
-// sendBatch sends a batch. release, if it is not nil, releases the connection once the
-// batch, and the transaction that it has begun, have ended.
+// sendBatch sends a batch. release, if it is not nil, releases the connection after the
+// batch has ended, and the transaction that the batch has begun, if any.
 func (c *Conn) sendBatch(ctx context.Context, b *pgx.Batch, release func()) *batchResults {
 	r := &batchResults{conn: c, ctx: ctx, release: release}
 	panics := true
@@ -54,7 +54,7 @@ func (c *Conn) sendBatch(ctx context.Context, b *pgx.Batch, release func()) *bat
 // begins reports whether a batch begins a transaction: Batch.BeginTx.
 func begins(b *pgx.Batch) bool { return pgx.FailedBatchResults(b, errBatchTx).Tx() != nil }
 
-// batchResults are pgx's results of a batch. Each is reported to keyfill too.
+// batchResults are pgx's results of a batch. Each result is reported to keyfill too.
 type batchResults struct {
 	pgx.BatchResults
 	conn    *Conn
@@ -64,18 +64,18 @@ type batchResults struct {
 	release func()
 
 	next   int  // the index of the text whose result is read next
-	read   bool // a result was read, so that the batch was sent
-	tells  bool // the next result is known to belong to the text next
+	read   bool // whether a result was read, which shows that the batch was sent
+	tells  bool // whether the next result is known to belong to the text with the index next
 	closed bool
 	err    error
 
-	own    error // the error of a function that the application has queued
+	own    error // the error of a function that the application has queued for a result
 	server error // the first error of the server that a method has returned
 	rows   pgx.Rows
 }
 
-// fill returns a copy of a batch whose texts have their keys. pgx changes the batch that
-// it sends, and b belongs to the application, which may send it again or on two
+// fill returns a copy of a batch whose texts have their keys. A copy is needed because pgx
+// changes the batch that it sends, while the application may send b again, or on two
 // connections.
 func (r *batchResults) fill(b *pgx.Batch) (*pgx.Batch, error) {
 	calls := make([]call, len(b.QueuedQueries))
@@ -113,7 +113,7 @@ func (r *batchResults) fill(b *pgx.Batch) (*pgx.Batch, error) {
 	}
 	r.batch = batch
 	batch.Sent()
-	filled := *b // keeps what BeginTx has noted
+	filled := *b // the copy keeps the transaction options that Batch.BeginTx has set
 	filled.QueuedQueries = make([]*pgx.QueuedQuery, len(calls))
 	for i, q := range b.QueuedQueries {
 		filled.QueuedQueries[i] = &pgx.QueuedQuery{SQL: queries[i], Arguments: calls[i].args, Fn: r.readsBy(q)}
@@ -129,21 +129,21 @@ func (r *batchResults) readsBy(q *pgx.QueuedQuery) func(pgx.BatchResults) error 
 			r.own = q.Fn(r)
 			return r.own
 		}
-		_, _ = r.Exec() // pgx keeps the errors that end the batch
+		_, _ = r.Exec() // pgx keeps the errors that end the batch, so that Close returns them
 		return nil
 	}
 }
 
-// hasOneResult reports whether a text of the simple protocol is known to have one result:
-// it may be several statements, or none, and a comment may extend beyond its end.
+// hasOneResult reports whether a text of the simple protocol certainly has one result. A
+// text may hold several statements or none, and a comment in it may extend beyond its end.
 func hasOneResult(text string) bool {
 	text = strings.TrimRight(text, "; \t\r\n")
 	return text != "" && !strings.Contains(text, ";") && !strings.Contains(text, "--") && !strings.Contains(text, "/*")
 }
 
-// readQueued reads the arguments of a queued text. pgx takes no option there but a
-// QueryRewriter. takesNames reports whether the text may be the name of a prepared
-// statement.
+// readQueued reads the arguments of a queued text. Before the arguments of a queued text
+// pgx accepts only one option, a QueryRewriter. takesNames reports whether the text may be
+// the name of a prepared statement.
 func (c *Conn) readQueued(ctx context.Context, q *pgx.QueuedQuery, takesNames bool) (call, error) {
 	args := q.Arguments
 	var rewriter pgx.QueryRewriter
@@ -161,14 +161,14 @@ func (c *Conn) readQueued(ctx context.Context, q *pgx.QueuedQuery, takesNames bo
 	return k, err
 }
 
-// step returns the index of the text whose result is read now, and goes on to the next.
+// step returns the index of the text whose result is read now, and moves to the next text.
 func (r *batchResults) step() int {
 	r.seesRows()
 	r.next++
 	return r.next - 1
 }
 
-// sees keeps an error if it is the server's.
+// sees keeps err if the server has returned it and it is the first such error.
 func (r *batchResults) sees(err error) {
 	var answered *pgconn.PgError
 	if r.server == nil && errors.As(err, &answered) {
@@ -193,7 +193,7 @@ func (r *batchResults) failed() error {
 	case r.err == nil:
 		return nil
 	case r.read && !conn.IsClosed() && conn.PgConn().TxStatus() == 'T':
-		return nil // the server has executed all texts
+		return nil // a transaction that is open and not failed shows that the server has executed all texts
 	case r.own == nil:
 		return r.err
 	case r.server != nil:
@@ -247,7 +247,7 @@ func (r *batchResults) Query() (pgx.Rows, error) {
 
 // QueryRow is the method of pgx.
 func (r *batchResults) QueryRow() pgx.Row {
-	rows, _ := r.Query() // Scan returns the error
+	rows, _ := r.Query() // Scan returns the error of Query
 	return oneRow{rows}
 }
 
@@ -289,7 +289,7 @@ func (r *batchResults) leave() {
 	case r.tx == nil:
 		r.free()
 	case r.conn.native.conn.PgConn().TxStatus() == 'I':
-		// The server has not begun the transaction, and pgx has closed its own.
+		// The server has not begun the transaction, and pgx has closed its own transaction.
 		if err := r.tx.Rollback(r.ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) && r.err == nil {
 			r.err = err
 		}

@@ -11,12 +11,12 @@ import (
 // call is a text of the application with its arguments, read as pgx reads them.
 type call struct {
 	text    string // the text, after the application's own QueryRewriter
-	name    string // the name of the prepared statement that has this text; may be empty
+	name    string // the name of the prepared statement that has this text; empty if the text is not prepared
 	args    []any
 	options []any // pgx's options, which come before the arguments
 
-	passes bool // the text does not concern keyfill
-	once   bool // the text is not sent again: pgx should keep no statement for it
+	passes bool // whether the text does not concern keyfill
+	once   bool // whether the text is not sent again, so that pgx should keep no prepared statement for it
 }
 
 // read splits the arguments of a call. Options come first; a QueryRewriter among them
@@ -84,7 +84,7 @@ func (k *call) sent(query string) string {
 func (k *call) with(args []driver.NamedValue) []any {
 	all := make([]any, 0, len(k.options)+len(args)+1)
 	if k.once {
-		all = append(all, pgx.QueryExecModeDescribeExec) // an option that comes later wins
+		all = append(all, pgx.QueryExecModeDescribeExec) // put first, since of several modes pgx uses the last one
 	}
 	all = append(all, k.options...)
 	for i := range args {

@@ -47,13 +47,14 @@ type filler interface {
 
 var _ filler = (*fill.Conn)(nil)
 
-// errVersions means that package keyfill works otherwise than this module expects.
+// errVersions means that package keyfill does not behave as this module expects, since the
+// two are of different versions.
 var errVersions = anchor.Last("keyfillpgx", "keyfillpgx: this module and github.com/keyfill/keyfill are of different versions: take one version of both")
 
-// WrapConn returns a connection that fills keys around a connection of pgx. No other
-// connection shares its sources. It asks the server for the facts that the policy needs.
-// Keys of sources that count in a database are reserved on connections that are opened by
-// conn's config.
+// WrapConn returns a connection that fills keys around a connection of pgx. Its sources of
+// keys are not shared with other connections. It asks the server for the facts that the
+// policy needs. Keys of sources that count in a database are reserved on connections that
+// are opened by conn's config.
 //
 // It fails with the errors of the policy, and with the errors of pgx.
 func WrapConn(ctx context.Context, conn *pgx.Conn, o keyfill.Options) (*Conn, error) {
@@ -141,7 +142,7 @@ func (c *Conn) unkept(ctx context.Context, k call, concern words.Concern, send f
 	if err != nil {
 		return err
 	}
-	return cmp.Or(send(stmt), stmt.Close()) // pgx's error is returned unchanged
+	return cmp.Or(send(stmt), stmt.Close()) // the error of pgx, if there is one, is returned unchanged
 }
 
 // Query is [pgx.Conn.Query], and fills INSERTs as [Conn.Exec] does.
@@ -175,7 +176,7 @@ func (c *Conn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 	case err == nil:
 		return rowsOf(a, rows), nil
 	case a != nil && a.rows.Err() == err:
-		return a.rows, a.early // the rows and the error as pgx returned them
+		return a.rows, a.early // return the rows and the error as pgx returned them
 	default:
 		return errRows{err}, err
 	}
@@ -183,7 +184,7 @@ func (c *Conn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 
 // QueryRow is [pgx.Conn.QueryRow], and fills INSERTs as [Conn.Exec] does.
 func (c *Conn) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	rows, _ := c.Query(ctx, sql, args...) // Scan returns the error
+	rows, _ := c.Query(ctx, sql, args...) // Scan returns the error of Query
 	return oneRow{rows}
 }
 
@@ -209,8 +210,8 @@ func (c *Conn) Deallocate(ctx context.Context, name string) error {
 	return err
 }
 
-// tagged forgets the prepared statements if the server reports by its command tag that
-// none is left.
+// tagged forgets all prepared statements if the server's command tag says that it has
+// deallocated all of them.
 func (c *Conn) tagged(tag pgconn.CommandTag) {
 	if len(c.prepared) == 0 {
 		return
@@ -223,12 +224,12 @@ func (c *Conn) tagged(tag pgconn.CommandTag) {
 
 // DeallocateAll is [pgx.Conn.DeallocateAll].
 func (c *Conn) DeallocateAll(ctx context.Context) error {
-	clear(c.prepared) // pgx forgets its names first, whatever the server says
+	clear(c.prepared) // pgx forgets the names first, even if the server then returns an error
 	clear(c.native.filled)
 	return c.native.conn.DeallocateAll(ctx)
 }
 
-// Begin is [pgx.Conn.Begin]. Transactions in the transaction are savepoints.
+// Begin is [pgx.Conn.Begin]. Begin on the returned transaction sets a savepoint.
 func (c *Conn) Begin(ctx context.Context) (pgx.Tx, error) {
 	return c.BeginTx(ctx, pgx.TxOptions{})
 }

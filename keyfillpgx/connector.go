@@ -10,13 +10,14 @@ import (
 
 // connector makes connections for keyfill. To reach the states of its sources (their stored
 // counters), it opens one with package stdlib of pgx. For the application's statements, it
-// returns a connection that the application has, from a given in the context.
+// returns a connection that the application has already, which the context holds as a
+// given.
 type connector struct {
 	stores driver.Connector
 
 	// ResetSession is one of the hooks that the application runs between two uses of a
-	// pooled connection, or keepsSession if it has none. keyfill reads which of the two it
-	// is, and calls neither.
+	// pooled connection, or keepsSession if it has none. keyfill only checks which of the
+	// two it is, and calls neither.
 	ResetSession func(context.Context, *pgx.Conn) error
 }
 
@@ -27,10 +28,11 @@ func newConnector(config *pgx.ConnConfig, opened ...stdlib.OptionOpenDB) *connec
 	return &connector{stores: stdlib.GetConnector(*config, opened...), ResetSession: keepsSession}
 }
 
-// keepsSession is used if there is no hook, so that a session keeps its settings.
+// keepsSession is the ResetSession of a pool without hooks. Its presence tells keyfill that
+// a session keeps its settings.
 func keepsSession(context.Context, *pgx.Conn) error { return nil }
 
-// given passes a connection of the application to the next Connect.
+// given holds a connection of the application, which the next Connect returns.
 type given struct{ conn *native }
 
 type givenKey struct{}

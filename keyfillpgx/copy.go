@@ -16,10 +16,10 @@ import (
 )
 
 // CopyFrom is [pgx.Conn.CopyFrom]. If a key column of the policy is not among the columns,
-// CopyFrom adds it, and adds a key to each row when pgx asks for the row's values: rows are
-// not collected. If it is among them, a row without a key gets one, as fill: in the policy
-// says. A row that cannot be filled ends the copy with a *keyfill.Error, and nothing is
-// stored.
+// CopyFrom adds it, and adds a key to each row when pgx asks for the row's values: the rows
+// are not collected first. If the key column is among the columns, a row without a key gets
+// one if the field fill of the policy says so. A row that cannot be filled ends the copy
+// with a *keyfill.Error, and nothing is stored.
 //
 // Keys that are drawn in the transaction of their INSERT are refused, since the connection
 // accepts no statement that reserves them while it copies.
@@ -46,7 +46,7 @@ func (c *Conn) CopyFrom(ctx context.Context, table pgx.Identifier, columns []str
 	c.native.copying = false
 	stored, failed := l.stored, l.failed
 	if failed != nil && s.refused != nil {
-		stored, failed = 0, s.refused // the error was sent to the server, which has returned it in its own words
+		stored, failed = 0, s.refused // the server has returned s.refused in its own words, so return the original error
 	}
 	_, ended := session.ExecStmt(ctx, stmt, nil)
 	if failed == nil {
@@ -61,7 +61,7 @@ type load struct {
 	head    string // the text before the columns
 	columns []string
 	width   int   // the number of the application's columns; the columns after them hold keys
-	row     []any // the last row with its keys; it is reused, since pgx encodes it before it asks for the next
+	row     []any // the last row with its keys; it is reused, since pgx encodes a row before it asks for the next one
 	stored  int64
 	failed  error
 }
@@ -72,7 +72,8 @@ func newLoad(table pgx.Identifier, columns []string) *load {
 	return &load{head: "COPY " + table.Sanitize() + " (", columns: columns}
 }
 
-// text returns the text of the COPY for keyfill. pgx sends another text.
+// text returns a text that describes the COPY to keyfill. The text that pgx sends to the
+// server is another one.
 func (l *load) text() string {
 	quoted := make([]string, len(l.columns))
 	for i, name := range l.columns {
@@ -81,7 +82,8 @@ func (l *load) text() string {
 	return l.head + strings.Join(quoted, ", ") + ") FROM STDIN"
 }
 
-// open reads the columns from the text that keyfill has made.
+// open reads the columns, with the key columns that keyfill has added, from the text that
+// keyfill has made of [load.text].
 func (l *load) open(text string) error {
 	rest, ok := strings.CutPrefix(text, l.head)
 	if !ok {
@@ -151,7 +153,7 @@ func (l *load) Exec(args []driver.Value) (driver.Result, error) {
 	return l.ExecContext(context.Background(), session.NamedValues(args))
 }
 
-// errNoRows is returned if a COPY is executed as a query.
+// errNoRows is returned if a COPY is executed as a query, since a COPY returns no rows.
 var errNoRows = anchor.Last("keyfillpgx", "keyfillpgx: a COPY gives no rows: call CopyFrom")
 
 // Query fails: a COPY gives no rows.

@@ -7,13 +7,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// If a statement was prepared by a name, its filled text is another text than the prepared
-// one. In the modes exec and simple_protocol, pgx knows the types of parameters only for
+// The filled text of a statement that was prepared by a name differs from the prepared
+// text. In the modes exec and simple_protocol, pgx knows the types of parameters only for
 // texts that it has prepared. So the filled text is prepared as well, with itself as its
 // name, and is deallocated together with the application's name.
 
-// maxFilledTexts is how many filled texts are prepared for one name. There is only one,
-// unless the policy's mode changes, or a filled text proves which table a name means.
+// maxFilledTexts is how many filled texts are prepared for one name. Usually a name has one
+// filled text. It gets another one if the policy's mode changes, or if a filled text also
+// checks which table a name means.
 const maxFilledTexts = 8
 
 // isTyped reports whether pgx describes the text of a call before it encodes arguments.
@@ -42,7 +43,8 @@ func (n *native) sent(ctx context.Context, k *call, query string) (string, error
 }
 
 // prepareFilled prepares the filled text of a name, unless it is prepared already, or the
-// transaction has failed: a batch may begin with its ROLLBACK.
+// transaction has failed: a batch may begin with the ROLLBACK of the failed transaction, so
+// that is no error.
 func (n *native) prepareFilled(ctx context.Context, name, text string) error {
 	if slices.Contains(n.filled[name], text) || n.conn.PgConn().TxStatus() == 'E' {
 		return nil

@@ -20,9 +20,9 @@ type native struct {
 	conn *pgx.Conn
 	mode pgx.QueryExecMode // the mode of calls that name no other mode
 
-	filled map[string][]string // the filled texts that are prepared, by the names of their statements
+	filled map[string][]string // the texts with keys that are prepared, by the names of the application's statements
 
-	// These belong to the application's text that is being executed.
+	// The next four fields belong to the application's text that is being executed.
 	call call
 	tag  pgconn.CommandTag // the last command tag that pgx has returned for the text
 	rows *answer           // the last rows that pgx has returned for the text
@@ -32,7 +32,7 @@ type native struct {
 	// It changes only while no other goroutine asks for rows.
 	copying bool
 
-	leaves bool // the pool closes the connection
+	leaves bool // whether the pool closes the connection, so that Close does not
 
 	begin  *pgx.TxOptions  // the options of the transaction that the application begins
 	begun  pgx.Tx          // the transaction that a batch has begun
@@ -87,8 +87,8 @@ func (n *native) QueryContext(ctx context.Context, query string, args []driver.N
 	return a, nil
 }
 
-// ownArguments returns the arguments of keyfill's own statement. If pgx would refuse them
-// under the simple protocol, an option comes first.
+// ownArguments returns the arguments of keyfill's own statement. If pgx would refuse the
+// arguments under the simple protocol, an option for another mode comes first.
 func (n *native) ownArguments(args []driver.NamedValue) []any {
 	plain := values(args)
 	server := n.conn.PgConn()
@@ -119,14 +119,14 @@ func (n *native) CheckNamedValue(*driver.NamedValue) error { return nil }
 // Ping pings the server.
 func (n *native) Ping(ctx context.Context) error { return n.conn.Ping(ctx) }
 
-// ResetSession does nothing: the hooks of a pool were called before.
+// ResetSession does nothing, because the hooks of the pool have run before.
 func (n *native) ResetSession(context.Context) error { return nil }
 
 // IsValid reports whether the connection is open.
 func (n *native) IsValid() bool { return !n.conn.IsClosed() }
 
-// patience is how long closing a connection waits for the server, and how long rolling back
-// does after the caller's context has ended.
+// patience is how long closing a connection waits for the server, and how long a rollback
+// waits for it after the caller's context has ended.
 const patience = 5 * time.Second
 
 // Close closes the connection of pgx, unless its pool closes it.
@@ -185,8 +185,8 @@ func optionsOf(opts driver.TxOptions) (o pgx.TxOptions, err error) {
 	return o, nil
 }
 
-// nativeTx is a transaction of pgx as a driver.Tx for keyfill. A transaction of keyfill's
-// own ends with the context that it was begun with.
+// nativeTx is a transaction of pgx as a driver.Tx for keyfill. A transaction that keyfill
+// has begun for itself ends with the context that it was begun with.
 type nativeTx struct {
 	native *native
 	tx     pgx.Tx
@@ -200,8 +200,8 @@ func (t nativeTx) Commit() error {
 	return t.tx.Commit(t.ctx)
 }
 
-// Rollback rolls back the transaction. If it is keyfill's own, this does not end with the
-// caller's context.
+// Rollback rolls back the transaction. If keyfill has begun the transaction for itself, the
+// rollback runs even if the caller's context has ended.
 func (t nativeTx) Rollback() error {
 	if ctx := t.native.ending; ctx != nil {
 		return t.tx.Rollback(ctx)
@@ -230,7 +230,7 @@ func (t texts) ExecContext(ctx context.Context, query string, args []driver.Name
 
 // QueryContext executes a text, and keeps its rows for the application. It reads the first
 // row, since only then the server reports whether the statement has failed. If the text
-// does not concern keyfill, no row is read.
+// does not concern keyfill, QueryContext reads no row.
 func (t texts) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	n := t.native
 	sent, err := n.sent(ctx, &n.call, query)
@@ -267,7 +267,7 @@ func (s unkept) isOnce() {
 	case pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe:
 		n.call.once = true
 	default:
-		n.call.once = n.call.name != "" // a prepared statement, whose parameters have types
+		n.call.once = n.call.name != "" // a prepared statement has parameters with known types
 	}
 }
 

@@ -37,7 +37,7 @@ func WrapPool(pool *pgxpool.Pool, o keyfill.Options) (*Pool, error) {
 	parent := newConnector(cfg.ConnConfig, opened...)
 	//nolint:staticcheck // pools may still have BeforeAcquire
 	if cfg.BeforeAcquire != nil || cfg.PrepareConn != nil || cfg.AfterRelease != nil {
-		parent.ResetSession = nil // the hook may change the meaning of the session
+		parent.ResetSession = nil // a hook of the pool may change the session's settings
 	}
 	connector, err := keyfill.WrapConnector(parent, o)
 	if err != nil {
@@ -51,9 +51,9 @@ func WrapPool(pool *pgxpool.Pool, o keyfill.Options) (*Pool, error) {
 func (p *Pool) Mount() *keyfill.Mount { return p.connector.Mount() }
 
 // Close closes the pool of pgx, waits for connections that are still acquired, and gives
-// back to the store the series of recycled sources and the leased numbers of workers. Other
-// reserved numbers that were not used are a gap. Close returns an error if giving back
-// fails.
+// back to the store the series of recycled sources and the leased numbers of workers.
+// Numbers of other sources that were reserved and not used are gaps. Close returns an error
+// if giving back fails.
 func (p *Pool) Close() error {
 	p.pool.Close()
 	return p.connector.Close()
@@ -66,8 +66,8 @@ type PoolConn struct {
 	acquired *pgxpool.Conn // nil once it was released
 }
 
-// conn gives a PoolConn the methods of a Conn. A field of the name Conn would hide the
-// method of that name.
+// conn gives a PoolConn the methods of a Conn. An embedded field called Conn would hide the
+// method of that name, so the alias has another name.
 type conn = Conn
 
 // Acquire is [pgxpool.Pool.Acquire].
@@ -105,9 +105,9 @@ func (c *PoolConn) Release() {
 	}
 	conn := c.native.conn
 	if conn.IsClosed() || conn.PgConn().IsBusy() || conn.PgConn().TxStatus() != 'I' {
-		// The pool closes such a connection, so keyfill's Conn ends too.
+		// The pool closes a connection that is not idle, so keyfill's Conn ends too.
 		c.native.leaves = true
-		_ = c.keyfill.Close() // has nothing to close, since leaves is set
+		_ = c.keyfill.Close() // Close has nothing to close, since leaves is set
 	}
 	c.acquired.Release()
 	c.acquired = nil
@@ -153,7 +153,7 @@ func (p *Pool) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 	}
 	keeps := false
 	defer func() {
-		if !keeps { // after an error, or a panic of the application's tracer
+		if !keeps { // the query failed, or a tracer of the application has panicked
 			c.Release()
 		}
 	}()
@@ -168,7 +168,7 @@ func (p *Pool) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 
 // QueryRow is [Conn.QueryRow] on any connection of the pool, which is released by Scan.
 func (p *Pool) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	rows, _ := p.Query(ctx, sql, args...) // Scan returns the error
+	rows, _ := p.Query(ctx, sql, args...) // Scan returns the error of Query
 	return oneRow{rows}
 }
 
@@ -227,7 +227,7 @@ func (r *poolRows) Next() bool {
 }
 
 func (r *poolRows) Close() {
-	defer r.conn.Release() // even if a tracer of the application panics
+	defer r.conn.Release() // release even if a tracer of the application panics
 	r.Rows.Close()
 }
 

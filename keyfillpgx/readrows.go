@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// readRows are rows that keyfill has read to their end, since their transaction had to
-// end before the application saw the first one.
+// readRows are rows that keyfill has read to their end, since their transaction had to end
+// before the application saw the first row.
 type readRows struct {
 	conn   *pgx.Conn
 	types  *pgtype.Map

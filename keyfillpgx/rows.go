@@ -44,7 +44,7 @@ func (r *aheadRows) Next() bool {
 type watchedRows struct {
 	pgx.Rows
 	watcher driver.Rows // keyfill's rows around the answer
-	steps   bool        // Next has to advance Rows too, since the watcher does not
+	steps   bool        // whether Next has to advance Rows too, since watcher does not
 	values  []driver.Value
 	err     error
 	closed  bool
@@ -147,8 +147,8 @@ func (r oneRow) Scan(dest ...any) error {
 	return r.rows.Err()
 }
 
-// provingRows are rows of pgx whose error may show that a table's name means another table
-// than when the key was drawn. meant returns the error that says so.
+// provingRows are rows of pgx whose error may show that a table's name now means another
+// table than at the time when the key was made. meant returns the error that says so.
 type provingRows struct {
 	pgx.Rows
 	meant func(error) error

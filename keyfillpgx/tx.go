@@ -15,7 +15,7 @@ type tx struct {
 	conn    *Conn
 	pgx     pgx.Tx
 	keyfill driver.Tx // keyfill's transaction around pgx
-	saves   int64     // the number of savepoints that were set
+	saves   int64     // the number of savepoints that were set, for the name of the next one
 	closed  bool
 	release func() // releases the connection once the transaction has ended
 }
@@ -120,15 +120,15 @@ func (t *tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, erro
 }
 
 func (t *tx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	rows, _ := t.Query(ctx, sql, args...) // Scan returns the error
+	rows, _ := t.Query(ctx, sql, args...) // Scan returns the error of Query
 	return oneRow{rows}
 }
 
 // Conn returns the connection of pgx: see [Conn.Conn].
 func (t *tx) Conn() *pgx.Conn { return t.conn.Conn() }
 
-// savedTx is a transaction in a transaction, which is a savepoint. Until the savepoint
-// ends, it has the methods of the transaction around it.
+// savedTx is a transaction in a transaction, which is a savepoint. Until the savepoint is
+// released or rolled back, it has the methods of the transaction around it.
 type savedTx struct {
 	pgx.Tx
 	name   string
@@ -192,6 +192,6 @@ func (s *savedTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows,
 }
 
 func (s *savedTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	rows, _ := s.Query(ctx, sql, args...) // Scan returns the error
+	rows, _ := s.Query(ctx, sql, args...) // Scan returns the error of Query
 	return oneRow{rows}
 }
