@@ -19,7 +19,8 @@ type version struct {
 }
 
 // holds returns the conditions under which no process has changed a key since it was read.
-// They compare the value too: a cluster that was restored counts its revisions again.
+// They compare the value too, since a cluster that was restored from a snapshot counts its
+// revisions again from an earlier one.
 func (v version) holds(key string) []clientv3.Cmp {
 	if v.revision == 0 {
 		return []clientv3.Cmp{absent(key)}
@@ -58,19 +59,19 @@ func (s *store) cell(folder string, parts ...string) *cell {
 
 // change is the requested change of a cell.
 type change struct {
-	value any // written as JSON; if it is nil, the key stays as it is
+	value any // the new value, which is written as JSON; if it is nil, the key is not changed
 
-	// also are further conditions of the transaction, then are its further operations.
+	// also are further conditions of the transaction that makes the change, then are its
+	// further operations.
 	also []clientv3.Cmp
 	then []clientv3.Op
 }
 
 // replace replaces the value of a cell by the result of decide, in a transaction that
 // changes nothing if the cell has changed since decide saw it; then replace calls decide
-// again. If decide leaves the cell as it is, or returns an error, that counts only if the
-// cell was read in this call: the remembered value may be old. replace reports whether it
-// has changed the cell. It has not if decide did not want that, and if the cell is
-// unchanged but one of the other conditions does not hold.
+// again. If decide wants no change or returns an error, replace accepts that only if it has
+// read the cell in this call, since the remembered value may be old. changed is false if
+// decide wanted no change, or if one of its further conditions does not hold.
 func (c *cell) replace(ctx context.Context, decide func(now version) (change, error)) (changed bool, err error) {
 	var now version
 	fresh := false
@@ -107,9 +108,9 @@ func (c *cell) replace(ctx context.Context, decide func(now version) (change, er
 		if err := c.store.pause(ctx, try); err != nil {
 			return false, err
 		}
-		// Other processes have changed the key during the pause. A read writes nothing,
-		// while a transaction that changes nothing still goes through the log of the
-		// cluster.
+		// Other processes have changed the key during the pause. So read it first: a read
+		// is cheap, while even a transaction whose conditions fail goes through the log of
+		// the cluster.
 		if now, err = c.read(ctx); err != nil {
 			return false, err
 		}
@@ -117,8 +118,8 @@ func (c *cell) replace(ctx context.Context, decide func(now version) (change, er
 	}
 }
 
-// swap writes a value if the cell is still as it was read before, and returns the cell as
-// it is now.
+// swap writes a value if the cell has not changed since it was read as before. It returns
+// the cell as it is now.
 func (c *cell) swap(ctx context.Context, before version, text string, wanted change) (now version, changed bool, err error) {
 	answer, err := c.store.transact(ctx,
 		append(before.holds(c.key), wanted.also...),
@@ -150,8 +151,9 @@ func (c *cell) read(ctx context.Context) (version, error) {
 	return now, nil
 }
 
-// transact sends one transaction. It requires a leader, so that a member that has lost the
-// other members reports that at once. After an error the transaction may have happened.
+// transact sends one transaction. It requires a leader, so that a member that has lost its
+// connections to the other members returns an error at once. After an error the transaction
+// may have happened.
 func (s *store) transact(ctx context.Context, hold []clientv3.Cmp, then, otherwise []clientv3.Op) (*clientv3.TxnResponse, error) {
 	var before mark
 	var answer *clientv3.TxnResponse
@@ -167,12 +169,13 @@ func (s *store) transact(ctx context.Context, hold []clientv3.Cmp, then, otherwi
 	return answer, nil
 }
 
-// firstPause is the limit of the first pause. It doubles with each try, at most ten times.
+// firstPause is the upper limit of the first pause between two tries. The limit doubles
+// with each try, at most ten times.
 const firstPause = 2 * time.Millisecond
 
 // pause waits for a random time, whose limit doubles with each try up to two seconds. If
-// hundreds of processes change the same key, only few may try at once, since one succeeds
-// at a time.
+// hundreds of processes change the same key, only one succeeds at a time, so few should try
+// at once.
 func (s *store) pause(ctx context.Context, try int) error {
 	if try == 0 {
 		return ctx.Err()

@@ -14,11 +14,12 @@ type connection struct {
 	kv      clientv3.KV
 	grants  clientv3.Lease           // makes leases
 	renews  etcdserverpb.LeaseClient // renews the leases
-	reached func(error) error        // returns why no server is connected, for the error of a request that took too long
+	reached func(error) error        // returns why no server is connected, or its argument: see link.reached
 	close   func() error
 }
 
-// connect makes a client of one member. It notes the client's connection in l.
+// connect makes a client of one member of the cluster. It stores the client's connection in
+// l.
 func connect(c clientv3.Config, l *link) (*connection, error) {
 	c.DialOptions = append(slices.Clip(c.DialOptions), l.option())
 	client, err := clientv3.New(c)
@@ -34,7 +35,7 @@ func connect(c clientv3.Config, l *link) (*connection, error) {
 	}, nil
 }
 
-// chance returns the random numbers of the process.
+// chance makes random numbers from the random source of the process.
 type chance struct{}
 
 func (chance) Uint64() uint64 { return rand.Uint64() }

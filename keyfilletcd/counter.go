@@ -21,7 +21,7 @@ type counted struct {
 	Incarnation string `json:"incarnation"`      // a text that differs each time the state is created
 }
 
-// counter is a state that counts, for one kind of source.
+// counter gives access to one state (a stored counter) of one kind of source.
 type counter struct {
 	*cell
 	state keysource.State
@@ -30,7 +30,7 @@ type counter struct {
 }
 
 func (s *store) counter(st keysource.State, kind string) *counter {
-	// The integer after the greatest one has to be an int64 too.
+	// The next integer, which may be one above the greatest, has to be an int64 too.
 	return &counter{cell: s.cell("states", st.Name), state: st, kind: kind, max: min(st.Max, math.MaxInt64-1)}
 }
 
@@ -62,8 +62,8 @@ func (c *counter) count(ctx context.Context, decide func(now counted) (counted, 
 	}
 }
 
-// make creates the state, unless another process has. It returns the results of read
-// operations in the same transaction.
+// make creates the state, unless another process has created it. It returns the results of
+// the read operations in questions, from the same transaction.
 func (c *counter) make(ctx context.Context, questions ...clientv3.Op) ([]*etcdserverpb.ResponseOp, error) {
 	first, err := c.state.First(ctx)
 	if err != nil {
@@ -84,7 +84,8 @@ func (c *counter) make(ctx context.Context, questions ...clientv3.Op) ([]*etcdse
 	return answer.Responses, nil
 }
 
-// parse returns the value of a state, or an error if the state must not be used.
+// parse returns the value of a state, or an error if the state cannot be read or was made
+// for another source.
 func (c *counter) parse(v version) (now counted, err error) {
 	if json.Unmarshal([]byte(v.value), &now) != nil || now.Base < 1 {
 		return counted{}, stateError(c.state.Name, errValue)

@@ -26,8 +26,8 @@ const Name = "etcd"
 // DefaultPrefix begins all keys in etcd if the policy names no prefix.
 const DefaultPrefix = "keyfill/"
 
-// connecting is how often a member that cannot be reached is tried again: gRPC would wait
-// for up to two minutes, while the member may be back.
+// connecting sets when gRPC tries again to reach a member. By default it would wait for up
+// to two minutes, even if the member is back.
 var connecting = grpc.ConnectParams{
 	Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 	MinConnectTimeout: 3 * time.Second,
@@ -77,7 +77,7 @@ func (Driver) OpenEndpoints(e keysource.Endpoints) (keysource.Store, error) {
 		// A member that stops answering is noticed within 13 seconds, which is the least
 		// that gRPC and etcd let a client ask for.
 		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
-		DialTimeout: 5 * time.Second, // the limit for the request for a token
+		DialTimeout: 5 * time.Second, // the limit for getting a token, the proof of a login
 		Logger:      zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(connecting)},
 	}
@@ -89,7 +89,7 @@ func (Driver) OpenEndpoints(e keysource.Endpoints) (keysource.Store, error) {
 		return nil, err
 	}
 	if e.TLS != nil && e.TLS.ServerName != "" {
-		// Otherwise the client takes the name of the server from each address.
+		// Without this option the client takes the server's name from each address.
 		c.DialOptions = append(c.DialOptions, grpc.WithAuthority(e.TLS.ServerName))
 	}
 	if c.Endpoints, err = addresses(e.Addresses, c.TLS != nil); err != nil {
@@ -102,7 +102,7 @@ func (Driver) OpenEndpoints(e keysource.Endpoints) (keysource.Store, error) {
 	return newStore(c, prefix), nil
 }
 
-// tlsOf returns the TLS configuration of connections, nil if they are not secured.
+// tlsOf returns the TLS configuration of connections, or nil if connections do not use TLS.
 func tlsOf(e keysource.Endpoints) (*tls.Config, error) {
 	secured := false
 	for _, address := range e.Addresses {
@@ -126,8 +126,8 @@ func tlsOf(e keysource.Endpoints) (*tls.Config, error) {
 	return config, nil
 }
 
-// addresses returns the servers in the form that the client expects. The client looks only
-// at the scheme of the first one, so all of them get the same scheme.
+// addresses returns the servers in the form that the client expects. The client reads the
+// scheme of the first address only, so all addresses get the same scheme.
 func addresses(given []string, secured bool) ([]string, error) {
 	scheme := "http://"
 	if secured {

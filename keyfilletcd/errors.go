@@ -51,8 +51,8 @@ func stateError(name string, cause error) error {
 	return fmt.Errorf("state %q: %w: %w", name, keysource.ErrStoreState, cause)
 }
 
-// meaning returns this package's error for an error of the client. It contains no words but
-// etcd's own. The error of a context is returned unchanged.
+// meaning returns this package's error for an error of the client. Of the client's texts it
+// keeps only those that etcd itself has sent. The error of a context is returned unchanged.
 func meaning(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err

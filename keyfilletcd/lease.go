@@ -10,9 +10,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// lease is the lease of one owner in etcd. etcd counts its time in whole seconds, and it
-// may be longer than was asked for: etcd has a minimum, and starts the time again after an
-// election.
+// lease is the lease of one owner in etcd. etcd counts the time of a lease in whole
+// seconds. A lease may last longer than was asked for, since etcd has a minimum, and starts
+// the time again after an election of a leader.
 type lease struct {
 	store *store
 	time  time.Duration
@@ -52,7 +52,7 @@ func (l *lease) renew(ctx context.Context) (clientv3.LeaseID, error) {
 	return granted.ID, nil
 }
 
-// drop forgets a lease that has run out.
+// drop forgets a lease that has expired, so that the next renew takes a new one.
 func (l *lease) drop(id clientv3.LeaseID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,7 +62,7 @@ func (l *lease) drop(id clientv3.LeaseID) {
 }
 
 // keepAlive renews a lease once, and reports whether the lease was still there. It replaces
-// the method of clientv3, which tries again without a pause while no server can be reached.
+// the method of clientv3, which retries without a pause while no server can be reached.
 func keepAlive(ctx context.Context, client etcdserverpb.LeaseClient, id clientv3.LeaseID) (lasts bool, err error) {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 // keys.
 type marked struct {
 	Parameters string `json:"parameters,omitempty"`
-	Until      int64  `json:"until"` // the end of the time that is reserved, in milliseconds since 1970
+	Until      int64  `json:"until"` // the end of the reserved time, in milliseconds since 1970
 	Owner      string `json:"owner"` // the process that raised the mark last, for operators
 }
 
@@ -55,7 +55,7 @@ type bound struct {
 }
 
 // Bind notes which state numbers a column, in a transaction that writes nothing if another
-// state does.
+// state numbers the column already.
 func (s *store) Bind(ctx context.Context, st keysource.State, column string) error {
 	key, own := s.key("columns", column), bound{st.Name, st.Parameters}
 	text, err := json.Marshal(own)

@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// leastSilence is how long a request waits for a member that was not slow, before
-	// another member is asked. An election takes one to two seconds.
+	// leastSilence is how long a request waits for an answer of a member that was not slow
+	// before, until another member is asked. An election takes one to two seconds.
 	leastSilence = time.Second
 
 	// mostSilence is the longest time that a request waits for any member.
 	mostSilence = 8 * time.Second
 
-	// patienceLasts is how long the slowest recent request sets the time that later ones
-	// wait for the member. Quick requests in between do not shorten it.
+	// patienceLasts is how long a slow request influences the time that later requests wait
+	// for the same member. Quick requests in between do not shorten it.
 	patienceLasts = time.Minute
 )
 
 // member is one server of the cluster.
 type member struct {
-	dialling *dialling // nil if no attempt was made, or the last one has failed
+	dialling *dialling // the attempt to connect that is under way or has succeeded; nil if there is none
 
 	// patience is how long a request waits for the member; zero means leastSilence. It
-	// doubles each time the member does not answer, so that a slow member gets enough time
-	// at last.
+	// doubles each time the member does not answer, so that a slow member finally gets
+	// enough time.
 	patience time.Duration
-	until    time.Time // when patience stops to count
+	until    time.Time // when patience expires
 }
 
 // dialling is one attempt to make a client, which also gets a token if there is a user.
@@ -41,10 +41,10 @@ type dialling struct {
 }
 
 // ask sends a request to the current member. If the member does not answer, or returns an
-// error that other members may not have, the next request goes to another member. A client
-// of all members would use them in turn, and would wait for a silent one for the 13 seconds
-// that it takes to find the connection broken. After an error the requested change may have
-// happened.
+// error that other members may not have, the next request goes to another member. One
+// client for all members would use them in turn, and would wait 13 seconds for a member
+// that does not answer, until it finds the connection broken. After an error the requested
+// change may have happened.
 func (s *store) ask(ctx context.Context, question func(context.Context, *connection) error) error {
 	s.mu.Lock()
 	if s.closed {
@@ -82,7 +82,7 @@ func (s *store) ask(ctx context.Context, question func(context.Context, *connect
 		s.answered(place, time.Since(began))
 	case errors.Is(err, context.DeadlineExceeded):
 		s.silent(place, time.Since(began))
-	case !errors.Is(err, context.Canceled): // the caller's context has not ended
+	case !errors.Is(err, context.Canceled): // the request failed for a reason other than its context, so ask another member next time
 		s.leave(place)
 	}
 	if errors.Is(limited.Err(), context.DeadlineExceeded) {
@@ -91,8 +91,8 @@ func (s *store) ask(ctx context.Context, question func(context.Context, *connect
 	return err
 }
 
-// silence returns the error of a request. If the time for this member is over, but the
-// caller still has time and there is another member, it is an error that is errSilent.
+// silence returns the error of a request. If this member has not answered in time, but the
+// caller still has time and there is another member, the error is errSilent.
 func (s *store) silence(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil || len(s.members) < 2:
@@ -117,9 +117,10 @@ func isUnreached(err error) bool {
 	return errors.Is(err, errReach) || errors.Is(err, errHandshake) || errors.Is(err, errShake) || errors.Is(err, errPreface)
 }
 
-// persist calls ask again while there is time if a member does not answer, and once for
-// each member if they cannot be reached. It is for requests that do no harm if they are
-// repeated, and that no source repeats: sources repeat only requests for keys.
+// persist calls ask, and calls it again if it fails: for as long as ctx lasts if a member
+// does not answer, and once for each member if members cannot be reached. It is for
+// requests that may be repeated and that sources do not repeat themselves, as they repeat
+// requests for keys.
 func (s *store) persist(ctx context.Context, ask func() error) error {
 	for unreached := 1; ; {
 		err := ask()
@@ -153,12 +154,13 @@ func (s *store) dial(place int, d *dialling) {
 	case err != nil:
 		s.leave(place)
 	case closed:
-		_ = conn.close() // it fails only because its context has ended
+		_ = conn.close() // an error of close only says that the client's context has ended
 		d.conn, d.err = nil, errClosed
 	}
 }
 
-// leave makes the next member the current one, if the given one still is.
+// leave makes the next member the current one, if the member with the index place is the
+// current one.
 func (s *store) leave(place int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +169,8 @@ func (s *store) leave(place int) {
 	}
 }
 
-// silent notes how long a request has waited for a member in vain, and leaves the member.
+// silent records how long a request has waited for a member without an answer, and makes
+// the next member the current one.
 func (s *store) silent(place int, waited time.Duration) {
 	s.leave(place)
 	s.mu.Lock()
@@ -191,7 +194,8 @@ func (m *member) limit() time.Duration {
 	return max(m.patience, leastSilence)
 }
 
-// need makes requests wait for the member at least that long, until patienceLasts is over.
+// need makes requests wait for the member at least as long as patience, during
+// patienceLasts.
 func (m *member) need(patience time.Duration) {
 	if patience >= m.limit() {
 		m.patience = min(patience, mostSilence)

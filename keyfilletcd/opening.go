@@ -17,28 +17,28 @@ import (
 // moves the state (the stored counter) past the series, and writes the key of the series.
 // With two transactions, etcd could count the series, as it counts the blocks of a
 // sequence. But the key of a series is named by its first integer, which would be known
-// only after the first transaction: a process that is killed between the two would lose a
-// series, and there are few where they are workers' numbers.
+// only after the first transaction: a process that is killed between the two transactions
+// would lose a series. For workers' numbers, each of which is a series, there are only few.
 //
 // So one process at a time can move the state. A process that finds that another one has
 // moved it writes a key that says that it waits. The next process to move the state also
-// writes a series for each waiting process. Hundreds of processes that begin at once then
-// need a few rounds, and not a round each.
+// writes a series for each waiting process. So hundreds of processes that begin at once
+// need only a few transactions.
 
-// mostServed is for how many other owners one transaction writes series at most. Each owner
-// takes three operations, and etcd accepts 128 in a transaction unless its settings say
-// otherwise.
+// mostServed is the greatest number of other owners for which one transaction makes series.
+// Each owner takes three operations, and etcd accepts 128 in a transaction unless its
+// settings say otherwise.
 const mostServed = 32
 
 // waits is the value of the key of an owner that waits for a new series. etcd removes the key
 // with the owner's lease.
 type waits struct {
 	Owner string `json:"owner"`
-	Seen  int64  `json:"seen"` // the series may begin here or above
+	Seen  int64  `json:"seen"` // no integer of the series may be below it
 	Size  int64  `json:"size"` // the size of the series
 }
 
-// waiting is an owner that waits.
+// waiting is an owner that waits for a new series, as its key in etcd says.
 type waiting struct {
 	waits
 	key   string
@@ -77,26 +77,26 @@ func (s *series) wait(ctx context.Context, seen int64, id clientv3.LeaseID) (vie
 }
 
 // noneFrom returns the condition that no series contains first or a greater integer. All
-// series of a state have the same size, so such a series begins less than that size below
-// first.
+// series of a state have the same size, so a series that contains first begins less than
+// one size below it.
 func (s *series) noneFrom(first int64) clientv3.Cmp {
 	end := clientv3.GetPrefixRangeEnd(s.store.key("series", s.counter.state.Name) + "/")
 	return absent(s.rowKey(max(first-s.owner.Size, 0) + 1)).WithRange(end)
 }
 
 // Open makes a new series, in a transaction that compares the state. The transaction also
-// makes the series of owners that wait. If another process has moved the state, Open waits
-// until that or a third process has made its series, or makes the series in its next
-// attempt.
+// makes the series of owners that wait. If another process has moved the state, Open writes
+// that it waits, and returns the series that another process then makes for it, or makes
+// the series in its next attempt.
 func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error) {
 	var v view
-	fresh := false // v was read in this call
+	fresh := false // whether v was read in this call
 	if known := s.counter.known.Load(); known != nil {
 		v.state = *known
 	}
 	var id clientv3.LeaseID
-	from := int64(math.MaxInt64) // the state's next integer at first: a series that is made for this owner begins there or above
-	waits := false               // the key that says that this owner waits was written
+	from := int64(math.MaxInt64) // the state's next integer at the beginning of this call: a series that another process makes for this owner begins there or above
+	waits := false               // whether the key that says that this owner waits was written
 	for try := 0; ; {
 		if v.state.revision == 0 {
 			if _, err := s.counter.make(ctx); err != nil {
@@ -120,7 +120,7 @@ func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error)
 			if fresh {
 				return made, err
 			}
-			// The remembered view may be old.
+			// v may be old, since it was remembered from an earlier call, so read again.
 			if v, err = s.look(ctx); err != nil {
 				return keysource.Series{}, err
 			}
@@ -144,7 +144,7 @@ func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error)
 				v, err = s.look(ctx)
 			}
 		}
-		if isLost(err) { // the lease has run out: of this owner, or of one that waits
+		if isLost(err) { // the lease of this owner, or of an owner that waits, has expired
 			id, waits = 0, false
 			v, err = s.look(ctx)
 		}
@@ -153,7 +153,7 @@ func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error)
 		}
 		fresh = true
 		if own := s.own(slices.DeleteFunc(v.rows, func(one found) bool { return one.First < from || one.row.Next > one.First })); own.First > 0 {
-			if first && waits { // the series was made for an earlier attempt, which was given up
+			if first && waits { // the series was made for an earlier call of Open that had failed, so remove the key that says that this owner waits
 				_, err = s.store.transact(ctx, nil, []clientv3.Op{clientv3.OpDelete(s.waiter())}, nil)
 			}
 			return own, err
@@ -162,8 +162,8 @@ func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error)
 }
 
 // plan returns the new series, the new value of the state, and the further conditions and
-// operations of the transaction. If the next integer of the state is below seen, the value
-// is empty, and the series holds that integer.
+// operations of the transaction. If the next integer of the state is below seen, plan makes
+// no series: text is empty, and made holds that integer.
 func (s *series) plan(v view, seen int64, id clientv3.LeaseID) (made keysource.Series, text string, wanted change, err error) {
 	state, err := s.counter.parse(v.state)
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *series) plan(v view, seen int64, id clientv3.LeaseID) (made keysource.S
 	for _, one := range append(all, v.waiting[:min(len(v.waiting), mostServed)]...) {
 		switch {
 		case state.Base < one.Seen, one.Size != s.owner.Size, state.Base > s.counter.max-s.owner.Size+1:
-			continue // the owner notices that itself
+			continue // no series fits for this owner, which finds that out itself
 		}
 		of := row{Last: state.Base + s.owner.Size - 1, Next: state.Base, Owner: one.Owner, Epoch: 1}
 		value, err := json.Marshal(of)

@@ -6,8 +6,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Reach returns an error if the store cannot be used. It sends a change whose condition is
-// never true. "keyfill check" calls it.
+// Reach returns an error if the store cannot be used. It sends a change under a condition
+// that is never true, so nothing is changed. "keyfill check" calls it.
 func (s *store) Reach(ctx context.Context) error {
 	key := s.key("states", "check")
 	return s.persist(ctx, func() error {

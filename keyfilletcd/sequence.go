@@ -35,13 +35,13 @@ type numbers struct {
 	last atomic.Pointer[standing]
 }
 
-// standing is a sequence as it was when it was read.
+// standing is the state of a sequence with its counts, as they were when they were read.
 type standing struct {
 	counted        // the state
 	text    string // the value of the state's key
 
 	next int64 // the lowest integer that is not reserved
-	over bool  // the lowest integer that is not reserved is above next, which is the greatest int64
+	over bool  // whether the lowest integer that is not reserved is greater than any int64; next is then the greatest int64
 
 	// least is the greatest value of a count's key: a reservation stores there the next
 	// integer of the sequence, or a lower one. least is more than next only if the store
@@ -49,12 +49,14 @@ type standing struct {
 	least int64
 }
 
-// look returns the read operations whose results standing needs.
+// look returns the read operations for the state and its counts. standing turns their
+// results into a standing.
 func (n *numbers) look() []clientv3.Op {
 	return []clientv3.Op{clientv3.OpGet(n.key), clientv3.OpGet(n.counts, clientv3.WithPrefix())}
 }
 
-// standing returns the sequence by the results of look; nil if there is no state.
+// standing returns the sequence that the results of look describe; nil if the state does
+// not exist.
 func (n *numbers) standing(answers []*etcdserverpb.ResponseOp) (*standing, error) {
 	n.last.Store(nil)
 	state := versionOf(answers[0].GetResponseRange())
@@ -101,8 +103,9 @@ func plus(base, each, times int64) (sum int64, over bool) {
 	return base + int64(low), false
 }
 
-// digits returns the numbers with one digit that is not 0 whose sum is n: 1000, 300 and 20
-// for 1,320. So the counts of a state are few, whatever is reserved.
+// digits splits n into numbers with a single digit that is not 0: 1000, 300 and 20 for
+// 1,320. They are the names of the counts to write, so that a state has few counts,
+// whatever is reserved.
 func digits(n int64) (all []int64) {
 	for place := int64(1); n > 0; place, n = place*10, n/10 {
 		if digit := n % 10; digit > 0 {
@@ -128,15 +131,15 @@ func (n *numbers) read(ctx context.Context) (*standing, error) {
 	return now, err
 }
 
-// holds returns the condition that the state's key is as it was read. The counts are not in
-// it.
+// holds returns the condition that the state's key is as it was read. It does not compare
+// the counts, which other processes may change meanwhile.
 func (n *numbers) holds(now *standing) clientv3.Cmp {
 	return clientv3.Compare(clientv3.Value(n.key), "=", now.text)
 }
 
 // add reserves count integers if the state is as it was read. It returns the sequence after
-// that, and the first integer that was reserved. If the state has changed, it returns the
-// sequence as it is, and added is false.
+// the reservation and the first reserved integer. If the state has changed, added is false,
+// and then is the sequence as it is now.
 func (n *numbers) add(ctx context.Context, now *standing, count int64) (then *standing, first int64, added bool, err error) {
 	hold := []clientv3.Cmp{n.holds(now)}
 	var writes []clientv3.Op
@@ -169,7 +172,7 @@ func (n *numbers) add(ctx context.Context, now *standing, count int64) (then *st
 	switch {
 	case err != nil:
 		return nil, 0, false, err
-	case then.over: // above the greatest int64, so the reserved integers are not known
+	case then.over: // the sum is greater than any int64, so it is not known which integers were reserved
 		return then, then.next, true, nil
 	}
 	return then, then.next - count, true, nil
@@ -177,7 +180,7 @@ func (n *numbers) add(ctx context.Context, now *standing, count int64) (then *st
 
 // open returns the integers that a caller may use: from first up to the greatest one of the
 // state, or an error. seen is above all integers that the caller has seen. If first is
-// below it, the state has gone back, and open returns no integers.
+// below seen, the state has gone back, and open returns no integers.
 func (n *numbers) open(now *standing, first, seen int64) (keysource.Reservation, error) {
 	switch {
 	case first < seen:
@@ -190,9 +193,9 @@ func (n *numbers) open(now *standing, first, seen int64) (keysource.Reservation,
 }
 
 // Reserve reserves the integers after all that were reserved before, in one transaction. If
-// nothing can be reserved by the remembered state, Reserve reads the state before it
-// returns that. If a store goes back at that moment, it can reserve integers that are never
-// used.
+// the remembered state says that no integers are left, Reserve reads the state again before
+// it reports that. If the store goes back to earlier data meanwhile, integers may be
+// reserved that are never used.
 func (n *numbers) Reserve(ctx context.Context, want, seen int64) (got keysource.Reservation, err error) {
 	if want < 1 {
 		return keysource.Reservation{}, keysource.ErrCount
@@ -226,8 +229,8 @@ func (n *numbers) Reserve(ctx context.Context, want, seen int64) (got keysource.
 	}
 }
 
-// Advance raises the base of the state. Reservations by other processes meanwhile raise the
-// next integer further.
+// Advance raises the base of the state. If other processes reserve at the same time, the
+// next integer is raised further.
 func (n *numbers) Advance(ctx context.Context, to int64) error {
 	return n.store.persist(ctx, func() error { return n.raise(ctx, to) })
 }

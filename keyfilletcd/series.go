@@ -17,7 +17,7 @@ type row struct {
 	Last  int64  `json:"last"`
 	Next  int64  `json:"next"`  // the lowest integer that is not reserved
 	Owner string `json:"owner"` // empty if the series was given up
-	Epoch int64  `json:"epoch"` // counts the owners
+	Epoch int64  `json:"epoch"` // how many owners the series has had
 }
 
 // series gives one owner access to the series of a state (a stored counter). The lease of a
@@ -83,7 +83,7 @@ func (s *series) parse(first int64, v version) (one keysource.Series, of row, er
 	return keysource.Series{First: first, Last: of.Last, Next: of.Next, Epoch: of.Epoch, Own: of.Owner == s.owner.Owner && of.Owner != ""}, of, nil
 }
 
-// found is a series, as it was read together with all others of its state.
+// found is a series that was read together with all other series of its state.
 type found struct {
 	keysource.Series
 	row
@@ -91,7 +91,7 @@ type found struct {
 	leased bool
 }
 
-// view is all keys of a state, as one transaction has read them.
+// view holds all keys that belong to a state, as one transaction has read them.
 type view struct {
 	state   version
 	rows    []found   // in ascending order
@@ -152,7 +152,8 @@ func (s *series) Own(ctx context.Context) (keysource.Series, error) {
 	return s.own(rows), err
 }
 
-// own returns the lowest of the given series that this owner has.
+// own returns the lowest of the given series that belongs to this owner, or the zero Series
+// if none does.
 func (s *series) own(rows []found) keysource.Series {
 	for _, one := range rows {
 		if one.Series.Own {
@@ -163,7 +164,8 @@ func (s *series) own(rows []found) keysource.Series {
 	return keysource.Series{}
 }
 
-// checked returns the state. One that is remembered was checked when it was read.
+// checked returns the state after a check that it may be used. A remembered state was
+// checked when it was read.
 func (s *series) checked(ctx context.Context) (version, error) {
 	if known := s.counter.known.Load(); known != nil && known.revision != 0 {
 		return *known, nil
@@ -214,7 +216,7 @@ func (s *series) Move(ctx context.Context, one keysource.Series, to int64) (now 
 			return keysource.Series{}, false, err
 		case moved:
 			now.Next = to
-		case wanted: // the state was deleted and created again
+		case wanted: // the state was deleted and created again, so read it again
 			s.counter.known.Store(nil)
 			continue
 		case !now.Own:
@@ -230,9 +232,9 @@ func (s *series) hold(first int64, id clientv3.LeaseID) clientv3.Op {
 }
 
 // TakeOver gives this owner the lowest series that has no lease. If another process takes
-// that one first, it tries the others in random order: hundreds of processes that begin at
-// once, each of which wants a worker's number, would otherwise compete for each series in
-// turn.
+// that series first, TakeOver tries the other series in random order: hundreds of processes
+// that begin at once, each of which wants a worker's number, would otherwise compete for
+// each series in turn.
 func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error) {
 	for try := 0; ; try++ {
 		state, rows, err := s.all(ctx)
@@ -264,7 +266,7 @@ func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error
 			taken, err := s.take(ctx, state, one, id)
 			if isLost(err) {
 				s.lease.drop(id)
-				break // the next try renews the lease
+				break // try again, which renews the lease
 			}
 			if err != nil || taken.First > 0 {
 				return taken, err
@@ -276,7 +278,7 @@ func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error
 	}
 }
 
-// take makes a series this owner's, unless another owner was faster.
+// take makes a series this owner's, unless another owner has taken it meanwhile.
 func (s *series) take(ctx context.Context, state version, one found, id clientv3.LeaseID) (keysource.Series, error) {
 	wanted := change{
 		also: []clientv3.Cmp{absent(s.leaseKey(one.First)), isThere(s.counter.key, state)},

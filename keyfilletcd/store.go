@@ -24,7 +24,7 @@ type store struct {
 	close context.CancelFunc
 	seen  watermark
 
-	random *rand.Rand // for pauses, and for the order of members
+	random *rand.Rand // for the lengths of pauses and the order of members
 
 	mu      sync.Mutex // guards the fields below; not held during a request to etcd
 	asked   int        // the index of the current member
@@ -44,7 +44,7 @@ func newStore(c clientv3.Config, prefix string) *store {
 	return s
 }
 
-// Close ends the connections. The states stay, and so do leases, until they run out.
+// Close ends the connections. The states stay in etcd, and leases stay until they expire.
 func (s *store) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -59,7 +59,7 @@ func (s *store) Close() error {
 		}
 		<-d.done
 		if d.conn != nil {
-			_ = d.conn.close() // it fails only because its context has ended
+			_ = d.conn.close() // an error of close only says that the client's context has ended
 		}
 	}
 	return nil

@@ -23,20 +23,21 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// link notes the connection of one client. clientv3.New already uses the connection, for a
-// token, and waits until its deadline without reporting why no server is connected.
+// link holds the connection of one client, to find out why no server is connected.
+// clientv3.New does not report that: it uses the connection to get a token, and waits until
+// its deadline.
 type link struct {
 	conn atomic.Pointer[grpc.ClientConn]
 	last atomic.Pointer[error] // the last reason why no server was connected
 }
 
-// option returns the option by which a client notes its connection in the link.
+// option returns the option with which a client stores its connection in the link.
 func (l *link) option() grpc.DialOption {
 	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		l.conn.Store(conn)
 		err := invoke(ctx, method, request, reply, conn, opts...)
 		if method == etcdserverpb.Auth_Authenticate_FullMethodName && status.Code(err) == codes.DeadlineExceeded {
-			_ = l.reached(context.DeadlineExceeded) // noted here, since the client closes its connection after that
+			_ = l.reached(context.DeadlineExceeded) // called for its effect: it stores the reason in l.last, since the client closes its connection afterwards
 		}
 		return err
 	})
@@ -46,8 +47,8 @@ func (l *link) option() grpc.DialOption {
 // connected.
 const faultLimit = 300 * time.Millisecond
 
-// reached returns an error for a request that took too long: the reason if no server is
-// connected, otherwise err itself.
+// reached returns the reason why no server is connected, if err says that a request took
+// too long and no server is. Otherwise it returns err.
 func (l *link) reached(err error) error {
 	conn := l.conn.Load()
 	if conn == nil || !errors.Is(err, context.DeadlineExceeded) || conn.GetState() == connectivity.Ready {
@@ -61,13 +62,13 @@ func (l *link) reached(err error) error {
 		l.last.Store(&why)
 	}
 	if why := l.last.Load(); why != nil {
-		return *why // the reason of the last attempt, while another attempt is under way
+		return *why // another attempt is under way, so return the reason of the last one
 	}
 	return errReach
 }
 
-// networkFaults maps parts of gRPC's texts, in which it hides the errors of packages net,
-// crypto/tls and x509, to errors of the same meaning.
+// networkFaults maps parts of gRPC's error texts to errors of the same meaning. gRPC keeps
+// only the texts of the errors of packages net, crypto/tls and x509.
 var networkFaults = []struct {
 	text string
 	err  error
