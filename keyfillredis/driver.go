@@ -119,7 +119,7 @@ func (Driver) OpenStore(dsn string) (keysource.Store, error) {
 	if at := strings.LastIndex(hosts, "@"); at >= 0 {
 		user, hosts = hosts[:at+1], hosts[at+1:]
 	}
-	// A URL has only one host, so the hosts are left out here.
+	// The hosts are replaced by one host, since url.Parse accepts only one.
 	u, err := url.Parse("redis://" + user + "host" + rest[end:])
 	if err != nil || scheme != "redis" && scheme != "rediss" {
 		return nil, errDSN
@@ -172,22 +172,23 @@ func (Driver) OpenEndpoints(e keysource.Endpoints) (keysource.Store, error) {
 	return dialled(o, byFields, e.Prefix), nil
 }
 
-// longest is the time limit of one request. It is more than a source waits for an answer.
+// longest is the time limit of one request. It is more than the time that a source waits
+// for an answer.
 const longest = 10 * time.Second
 
 // optionsOf returns the options of a client for the endpoints.
 func optionsOf(e keysource.Endpoints) (*redis.UniversalOptions, error) {
 	o := &redis.UniversalOptions{
 		Username: e.User, Password: e.Password,
-		// The client does not retry: a source does, and knows for how long. A script may be
-		// sent twice, but the repetition reserves numbers that are never used. A
-		// ClusterClient still sends a script again if it has to follow a slot to another
-		// node.
+		// The client must not retry, because a source does, and only the source knows for
+		// how long. A script that is sent twice does no harm, but its second run reserves
+		// numbers that are never used. A ClusterClient still sends a script again if it has
+		// to follow a slot to another node.
 		MaxRetries: -1, DialerRetries: 1,
 		ContextTimeoutEnabled: true, ReadTimeout: longest, WriteTimeout: longest,
 		PoolSize: 8, PipelinePoolSize: -1,
-		// The client would send a command that is of no use here, and needs rights that a
-		// user may not have.
+		// Without these settings the client sends commands that are of no use here and need
+		// rights that a user may not have.
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
@@ -204,7 +205,7 @@ func optionsOf(e keysource.Endpoints) (*redis.UniversalOptions, error) {
 	return o, nil
 }
 
-// tlsOf returns the TLS configuration of connections, nil if they are not secured.
+// tlsOf returns the TLS configuration of connections, or nil if connections do not use TLS.
 func tlsOf(e keysource.Endpoints) (*tls.Config, error) {
 	secured := slices.ContainsFunc(e.Addresses, func(a string) bool { return strings.HasPrefix(a, "rediss://") })
 	if e.TLS == nil && !secured {
@@ -235,7 +236,7 @@ func tlsOf(e keysource.Endpoints) (*tls.Config, error) {
 	if _, err := read(nil); err != nil {
 		return nil, errors.Join(errTLS, err)
 	}
-	config.GetClientCertificate = read // for each connection: certificates are renewed
+	config.GetClientCertificate = read // read the certificate again for each connection, since certificates are renewed
 	return config, nil
 }
 

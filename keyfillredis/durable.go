@@ -15,7 +15,8 @@ var asked = []struct {
 	{"appendonly", func(v string) bool { return v == "yes" }},
 	{"appendfsync", func(v string) bool { return v == "always" }},
 	{"no-appendfsync-on-rewrite", func(v string) bool { return v == "no" }},
-	// Keys of keyfill have no time to live, so only these policies can remove them.
+	// Only the policies with allkeys remove keys that have no time to live, as keyfill's
+	// keys.
 	{"maxmemory-policy", func(v string) bool { return !strings.HasPrefix(v, "allkeys-") }},
 }
 

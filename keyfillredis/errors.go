@@ -68,7 +68,8 @@ func final(cause error) error {
 	return fmt.Errorf("%w: %w: %w", keysource.ErrStoreState, keysource.ErrStoreRefused, cause)
 }
 
-// access is the way by which a store was given its servers.
+// access says how a store learned its servers: from the policy's fields, from a DSN, or
+// from a client of the program.
 type access uint8
 
 const (
@@ -82,8 +83,9 @@ func (a access) login() error {
 	return []error{errLogin, errLoginDSN, errLoginGiven}[a]
 }
 
-// meaning returns this package's error for an error of the client, without its words: they
-// may hold an address, a key or a user. The error of a context is returned unchanged.
+// meaning returns this package's error for an error of the client, without the client's
+// words, which may contain an address, a key or a user. The error of a context is returned
+// unchanged.
 func (s *store) meaning(ctx context.Context, err error) error {
 	var (
 		answer redis.Error
@@ -95,7 +97,7 @@ func (s *store) meaning(ctx context.Context, err error) error {
 	case s.closed.Load(), errors.Is(err, redis.ErrClosed):
 		return errClosed
 	case errors.Is(err, redis.Nil):
-		return errMaster // no script answers with nil
+		return errMaster // no script returns nil, so the answer is a sentinel's, which does not know the primary
 	case errors.As(err, &answer):
 		return s.ofRedis(answer.Error())
 	case errors.As(err, &record), errors.As(err, &trust), errors.As(err, &op) && op.Op == "remote error":
@@ -164,5 +166,5 @@ func (s *store) ofRedis(text string) error {
 	return anchor.Newf("store-down", "Redis answers with the code %s: look at its log", code)
 }
 
-// longestCode is a number of letters that no error code of Redis has.
+// longestCode is a number of letters that exceeds the length of every error code of Redis.
 const longestCode = 16

@@ -11,9 +11,9 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// The client has one logger for the whole process, which by default writes to stderr each
-// time that a server cannot be reached. A program that calls redis.SetLogger replaces this
-// one.
+// go-redis has one logger for the whole process, which by default writes to stderr each
+// time that a server cannot be reached. This logger replaces it. A program that calls
+// redis.SetLogger replaces this one again.
 func init() { redis.SetLogger(clientLog{}) }
 
 // clientLog writes the lines of the client to slog's default logger, without the texts in them:

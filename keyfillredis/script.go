@@ -37,7 +37,7 @@ func script(names ...string) *redis.Script {
 	for _, name := range names {
 		part, err := texts.ReadFile("lua/" + name + ".lua")
 		if err != nil {
-			panic(err) // the file is a part of this package
+			panic(err) // an error is impossible, since the file is embedded in this package
 		}
 		text += string(part)
 	}
@@ -63,7 +63,7 @@ func (r reply) integer(i int) (int64, error) {
 }
 
 // wrong returns the error about a state that a script has reported by a word alone; nil if
-// it has reported none.
+// the script has reported no such error.
 func (r reply) wrong(name string) error {
 	switch r.word {
 	case "kind":
@@ -95,7 +95,7 @@ func (s *store) ask(ctx context.Context, script *redis.Script, key string, args 
 		err   error
 	}
 	done := make(chan result, 1)
-	go func() { // the client does not notice that the context was cancelled
+	go func() { // run the script in a goroutine, since the client does not notice when ctx is cancelled
 		texts, err := script.Run(ctx, s.client, []string{key}, append([]any{question}, args...)...).StringSlice()
 		done <- result{texts, err}
 	}()

@@ -23,8 +23,8 @@ func (s *store) Series(st keysource.State, o keysource.SeriesOwner) keysource.Se
 // lease returns the time of a lease as the scripts read it, in milliseconds.
 func (s *series) lease() string { return decimal(max(s.owner.Lease.Milliseconds(), 1)) }
 
-// told returns the series that a script has answered with; the zero Series if there is no
-// series, or no state.
+// told returns the series in a script's reply; the zero Series if there is no series, or no
+// state.
 func (s *series) told(r reply) (one keysource.Series, err error) {
 	if r.word == "none" || r.word == "missing" {
 		return one, nil

@@ -17,15 +17,15 @@ import (
 // client connects at its first use.
 type store struct {
 	client redis.UniversalClient
-	access access   // if it is byClient, the program closes the client
+	access access   // how the servers are given; if it is byClient, the client belongs to the program, which closes it
 	dials  *dialler // nil if the program's client opens the connections
 	prefix string
 
-	name     string        // a text that no other store has
+	name     string        // a random text that identifies this store
 	count    atomic.Uint64 // the number of requests that were sent
 	closed   atomic.Bool
-	answered atomic.Bool // the server has answered a request
-	looking  atomic.Bool // the server was asked for its settings: see look
+	answered atomic.Bool // whether the server has answered a request
+	looking  atomic.Bool // whether the server was asked for its settings: see look
 }
 
 var _ keysource.Store = (*store)(nil)
@@ -37,7 +37,7 @@ func newStore(client redis.UniversalClient, by access, prefix string) *store {
 	return &store{client: client, access: by, prefix: prefix, name: rand.Text()}
 }
 
-// dialled returns a store with its own client.
+// dialled returns a store with a client of its own, instead of a client of the program.
 func dialled(o *redis.UniversalOptions, by access, prefix string) *store {
 	d := &dialler{config: o.TLSConfig}
 	o.Dialer = d.dial
@@ -49,8 +49,8 @@ func dialled(o *redis.UniversalOptions, by access, prefix string) *store {
 // question returns a name for a request that no other request has.
 func (s *store) question() string { return s.name + strconv.FormatUint(s.count.Add(1), 10) }
 
-// Close ends the connections of the client, unless it is the program's. The states stay,
-// and so do leases, until they run out.
+// Close ends the connections of the client, unless it is the program's. The states stay in
+// Redis, and leases stay until they expire.
 func (s *store) Close() error {
 	if s.closed.Swap(true) || s.access == byClient {
 		return nil
@@ -58,8 +58,8 @@ func (s *store) Close() error {
 	return s.client.Close()
 }
 
-// key returns the key in a folder that is made of parts, each of which is escaped. No part
-// then has a brace in it, so that a cluster finds the slot by the whole key.
+// key returns the key in a folder that is made of parts, each of which is escaped. Since
+// the escaped parts contain no brace, a Redis Cluster computes the slot from the whole key.
 func (s *store) key(folder string, parts ...string) string {
 	key := s.prefix + folder
 	for _, part := range parts {
@@ -68,7 +68,7 @@ func (s *store) key(folder string, parts ...string) string {
 	return key
 }
 
-// counter is a state that counts, for one kind of source.
+// counter gives access to one state (a stored counter) of one kind of source.
 type counter struct {
 	store *store
 	state keysource.State
@@ -78,7 +78,7 @@ type counter struct {
 }
 
 func (s *store) counter(st keysource.State, kind string) *counter {
-	// The integer after the greatest one has to be an int64 too.
+	// The next integer, which may be one above the greatest, has to be an int64 too.
 	return &counter{store: s, state: st, kind: kind, key: s.key("states", st.Name), max: min(st.Max, math.MaxInt64-1)}
 }
 
@@ -95,8 +95,8 @@ func (c *counter) askFrom(ctx context.Context, script *redis.Script, first, inca
 	return r, err
 }
 
-// make runs a script that creates the state if it is missing. The state's first integer is
-// asked for only then.
+// make runs a script that creates the state if it is missing. Only in that case make calls
+// the state's First for its first integer.
 func (c *counter) make(ctx context.Context, script *redis.Script, args ...any) (reply, error) {
 	r, err := c.ask(ctx, script, args...)
 	if err != nil || r.word != "missing" {
@@ -115,8 +115,8 @@ func (c *counter) advance(ctx context.Context, to int64) error {
 	return err
 }
 
-// fit returns the greatest integer from which n integers can be reserved; 0 if there is
-// none.
+// fit returns the greatest integer from which n integers can be reserved; 0 if there is no
+// such integer.
 func (c *counter) fit(n int64) int64 { return max(c.max-n+1, 0) }
 
 // Reserver returns the access to the state of a sequence.
@@ -182,7 +182,7 @@ func (m *marker) Mark(ctx context.Context, until int64) (before int64, err error
 }
 
 // Bind notes which state numbers a column, in a script that writes nothing if another state
-// does.
+// numbers the column already.
 func (s *store) Bind(ctx context.Context, st keysource.State, column string) error {
 	r, err := s.ask(ctx, bindScript, s.key("columns", column), st.Name, st.Parameters)
 	if err != nil {
