@@ -11,8 +11,9 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// set sets a key in a struct and returns the value that GORM binds for it. That must be the
-// key: otherwise the key would be stored in another form than keyfill's.
+// set sets a key in a struct and returns the value that GORM binds for it. It returns an
+// error if that value is not the key, since the key would then be stored in a form that
+// keyfill does not expect.
 func (d *drawn) set(ctx context.Context, rv reflect.Value, key driver.Value) (any, error) {
 	if err := d.assign(ctx, rv, key); err != nil {
 		return nil, err

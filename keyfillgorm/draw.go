@@ -17,28 +17,29 @@ import (
 // setter sets keys in structs.
 type setter struct {
 	mount     *keyfill.Mount
-	returning bool // GORM uses RETURNING
+	returning bool // whether GORM uses RETURNING on this engine
 }
 
-// drawnKey is the name under which a statement has its drawn keys.
+// drawnKey is the name under which GORM's statement holds the keys that were set for it, as
+// a *drawn.
 const drawnKey = "keyfill:drawn"
 
 // drawn are the keys that were set for a statement.
 type drawn struct {
 	table   string
 	field   *schema.Field
-	structs []reflect.Value // the structs that got a key
+	structs []reflect.Value // the structs that got a key from the plugin
 	keys    []any           // the keys as GORM binds them
 	rows    int             // the number of rows of the INSERT
-	careful bool            // the INSERT may leave rows out
+	careful bool            // whether the INSERT may leave rows out, by ON CONFLICT or IGNORE
 
 	// conflict is the statement's ON CONFLICT as the program or an association has
 	// it; nil without one. The dialect of MySQL changes it when it writes the INSERT.
 	conflict *clause.OnConflict
 
-	// scanned reports whether RETURNING returns the key. told reports whether it returns
-	// the key of each row, even of a row that existed before: MariaDB does, since GORM
-	// writes DO NOTHING there as an update.
+	// scanned reports whether RETURNING returns the key. told reports whether RETURNING
+	// returns the key of every row, even of a row that existed before. It does on MariaDB,
+	// where GORM writes DO NOTHING as an update.
 	scanned, told bool
 
 	// changed reports whether the plugin has chosen the key's column in addition to the
@@ -49,7 +50,7 @@ type drawn struct {
 
 // draw sets keys in structs that lack them. It runs before GORM writes the INSERT.
 func (s *setter) draw(db *gorm.DB) {
-	db.InstanceSet(drawnKey, (*drawn)(nil)) // a statement can be executed again
+	db.InstanceSet(drawnKey, (*drawn)(nil)) // a statement can be executed again, so remove the keys of its last execution
 	if db.Error != nil || db.DryRun {
 		return
 	}
@@ -90,9 +91,9 @@ func (s *setter) draw(db *gorm.DB) {
 	note(db, d)
 }
 
-// missing returns the structs that lack their key and should get one, nil if there are
-// none. It returns an error if GORM would store 0 for a key that no struct can get, or
-// would store a zero key in rows that refer to the struct.
+// missing returns the structs whose keys the plugin should set, or nil. It returns an error
+// if the plugin cannot set a key and GORM would store 0 for it, or would store the zero key
+// in rows that refer to the struct.
 func (s *setter) missing(db *gorm.DB) (*drawn, error) {
 	table, known := tableOf(db)
 	if table == "" {
@@ -109,7 +110,7 @@ func (s *setter) missing(db *gorm.DB) (*drawn, error) {
 	l := lacking{db, field}
 	d := &drawn{table: table, field: field}
 	c, conflict := db.Statement.Clauses["ON CONFLICT"]
-	_, insert := db.Statement.Clauses["INSERT"] // such as INSERT IGNORE
+	_, insert := db.Statement.Clauses["INSERT"] // the program has set a clause such as INSERT IGNORE
 	d.careful = conflict || insert
 	if written, ok := c.Expression.(clause.OnConflict); ok {
 		d.conflict = &written
@@ -127,7 +128,7 @@ func (s *setter) missing(db *gorm.DB) (*drawn, error) {
 	seen := map[any]bool{}
 	for _, rv := range structs(db.Statement.ReflectValue) {
 		if !rv.IsValid() || rv.Kind() != reflect.Struct {
-			return nil, nil // GORM returns an error for it, or it is a map
+			return nil, nil // rv is a map, or a value for which GORM returns an error
 		}
 		if !rv.CanAddr() {
 			return nil, l.copied() // rv is a copy of the program's struct
@@ -144,7 +145,7 @@ func (s *setter) missing(db *gorm.DB) (*drawn, error) {
 		d.structs = append(d.structs, rv)
 	}
 	if twice && !isAssociation(db) {
-		return nil, l.twice() // two rows of one struct have two keys
+		return nil, l.twice() // one struct cannot hold the two keys of its two rows
 	}
 	return d, nil
 }
@@ -160,8 +161,8 @@ func (s *setter) oneDatabase(db *gorm.DB) error {
 	if column, _ := s.mount.KeyColumn(table); column != "" {
 		return nil
 	}
-	// The call asks for 0 keys, so that none is drawn. It fails for that number too, with
-	// another error.
+	// The call asks for 0 keys, so that it makes none. It always fails: with ErrNotOne, or
+	// else because of the number 0.
 	if _, err := s.mount.Keys(db.Statement.Context, table, 0); errors.Is(err, keyfill.ErrNotOne) {
 		return err
 	}
@@ -172,7 +173,7 @@ func (s *setter) oneDatabase(db *gorm.DB) error {
 func sendsZero(db *gorm.DB) bool {
 	for _, rv := range structs(db.Statement.ReflectValue) {
 		if !rv.IsValid() || rv.Kind() != reflect.Struct {
-			return false // GORM returns an error for it, or it is a map
+			return false // rv is a map, or a value for which GORM returns an error
 		}
 		for _, field := range db.Statement.Schema.PrimaryFields {
 			if field.HasDefaultValue {
@@ -186,8 +187,9 @@ func sendsZero(db *gorm.DB) bool {
 	return false
 }
 
-// tableOf returns the name of a statement's table, empty if it has none or brings its own
-// SQL. known reports whether the plugin knows the table, and the database that it is in.
+// tableOf returns the name of a statement's table, or an empty text if it has no table or
+// brings its own SQL. known reports whether the plugin knows for certain which table and
+// database are meant.
 func tableOf(db *gorm.DB) (table string, known bool) {
 	stmt := db.Statement
 	if stmt.Schema == nil || stmt.SQL.Len() > 0 {
@@ -197,7 +199,7 @@ func tableOf(db *gorm.DB) (table string, known bool) {
 	switch expr := stmt.TableExpr; {
 	case expr == nil, expr.SQL == stmt.Quote(stmt.Table):
 		return stmt.Table, !resolves
-	case expr.SQL == stmt.Quote(stmt.Schema.Table): // the table's name with its schema
+	case expr.SQL == stmt.Quote(stmt.Schema.Table): // the expression is the model's table name, with its schema
 		return stmt.Schema.Table, !resolves
 	}
 	return stmt.Table, false
@@ -216,8 +218,8 @@ func fieldOf(s *schema.Schema, column string) *schema.Field {
 	return nil
 }
 
-// readsBack reports whether GORM learns the key of a row without the plugin. It does so
-// only if it leaves the column out of the INSERT; otherwise it would send a zero value.
+// readsBack reports whether GORM learns the key of a row without the plugin. GORM does so
+// only for a column that it leaves out of the INSERT when the field is zero.
 func (s *setter) readsBack(db *gorm.DB, field *schema.Field) bool {
 	if !field.HasDefaultValue || field.DefaultValueInterface != nil {
 		return false
@@ -265,7 +267,7 @@ func inserted(db *gorm.DB, field *schema.Field) bool {
 }
 
 // choose adds the key's column if Select or Omit leaves it out: otherwise the row would get
-// another key than the struct has.
+// a key that differs from the struct's.
 func (d *drawn) choose(db *gorm.DB) {
 	if inserted(db, d.field) {
 		return

@@ -12,7 +12,7 @@ import (
 
 // lacking is a statement with a key that the plugin does not set, and that GORM does not
 // read back. Its methods return an error if GORM would store 0 for the key, or would store
-// the zero key in rows that refer to it.
+// the zero key in rows that refer to the struct's row.
 type lacking struct {
 	db    *gorm.DB
 	field *schema.Field
@@ -71,7 +71,7 @@ func (l lacking) twice() error {
 func (l lacking) any(is func(rv reflect.Value) bool) bool {
 	for _, rv := range structs(l.db.Statement.ReflectValue) {
 		if !rv.IsValid() || rv.Kind() != reflect.Struct {
-			return false // GORM returns an error for it, or it is a map
+			return false // rv is a map, or a value for which GORM returns an error
 		}
 		if _, zero := l.field.ValueOf(l.db.Statement.Context, rv); zero && is(rv) {
 			return true

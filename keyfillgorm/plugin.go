@@ -91,7 +91,7 @@ var _ gorm.Plugin = Plugin{}
 func (Plugin) Name() string { return "keyfill" }
 
 // Initialize registers the callbacks; the method Use of a gorm.DB calls it. It fails with
-// [keyfill.ErrNotOurs] if Mount is nil and GORM's database is not one of keyfill.
+// [keyfill.ErrNotOurs] if Mount is nil and GORM's database was not opened by keyfill.
 func (p Plugin) Initialize(db *gorm.DB) error {
 	s := setter{mount: p.Mount}
 	if s.mount == nil {
@@ -107,7 +107,7 @@ func (p Plugin) Initialize(db *gorm.DB) error {
 	for _, clause := range create.Clauses {
 		s.returning = s.returning || clause == "RETURNING"
 	}
-	update := db.Callback().Update() // updates store associations, too
+	update := db.Callback().Update() // an UPDATE may store associations by INSERTs, which need keys too
 	return errors.Join(
 		create.Before("gorm:before_create").Register("keyfill:begin", begin),
 		create.After("gorm:commit_or_rollback_transaction").Register("keyfill:undo", undo),

@@ -8,7 +8,7 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// chunk is how many keys one SELECT asks for: engines have a limit of placeholders.
+// chunk is how many keys one SELECT asks for: engines limit the number of placeholders.
 const chunk = 500
 
 // settle compares the keys that were set with the stored ones. It runs after the INSERT.
@@ -30,8 +30,8 @@ func (s *setter) settle(db *gorm.DB) {
 	}
 	missing, err := d.unstored(db, 0, len(d.keys))
 	for i := 0; d.scanned && err == nil && i < len(d.keys); i++ {
-		// GORM has given the rows of RETURNING to the structs in order, as if none were
-		// left out: a struct may have got the key of the next one.
+		// GORM has assigned the rows of RETURNING to the structs in order, as if no row had
+		// been left out. So a struct may have got the key of the next struct.
 		err = d.field.Set(ctx, d.structs[i], d.keys[i])
 	}
 	for _, i := range missing {
@@ -47,13 +47,15 @@ func (s *setter) settle(db *gorm.DB) {
 		return
 	}
 	if d.conflict != nil && d.conflict.DoNothing && s.returning && len(d.structs) == d.rows {
-		// GORM has counted the rows of RETURNING, and the structs that have a key.
+		// GORM's count may be wrong: it has counted the rows of RETURNING, and the structs
+		// that have a key.
 		db.RowsAffected = int64(d.rows - len(missing))
 	}
 }
 
 // unstored returns the indexes of the keys that are in no row, of the keys from index from
-// up to to. It asks for all of them first, and for each half if some are missing.
+// up to to. It asks for all of these keys at once, and if some are missing, for each half
+// separately.
 func (d *drawn) unstored(db *gorm.DB, from, to int) ([]int, error) {
 	if to-from <= chunk {
 		stored, err := d.count(db, d.keys[from:to])
@@ -111,7 +113,7 @@ func (d *drawn) readBack(db *gorm.DB, rv reflect.Value) error {
 		return err
 	}
 	defer rows.Close()
-	var found []any // as the driver returns them: database/sql may not be able to scan the field's type
+	var found []any // the keys as the driver returns them, since database/sql may not be able to scan the field's type
 	for rows.Next() {
 		var key any
 		if err := rows.Scan(&key); err != nil {

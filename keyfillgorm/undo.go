@@ -13,7 +13,7 @@ type journal struct {
 // a statement on to the statements of its associations.
 const journalKey = "keyfill:journal"
 
-// journalOf returns the journal of a statement, nil where it has none.
+// journalOf returns the journal of a statement, or nil if it has no journal.
 func journalOf(db *gorm.DB) *journal {
 	value, _ := db.Statement.Settings.Load(journalKey)
 	j, _ := value.(*journal)
@@ -42,10 +42,10 @@ func note(db *gorm.DB, d *drawn) {
 	}
 }
 
-// undo removes the keys of a transaction that GORM has rolled back: an error of a child, or
-// of a hook, comes when the parent's struct has its key already. It runs after the end of
-// the transaction. In the program's own transaction, or without one, the rows before the
-// error are still there.
+// undo sets to zero the keys that were set in a transaction that GORM has rolled back. When
+// a child or a hook fails, the parent's struct has its key already. undo runs after the end
+// of the transaction. If GORM has not begun a transaction itself, the keys stay, since the
+// rows before the error are not rolled back here.
 func undo(db *gorm.DB) {
 	j := journalOf(db)
 	if j == nil || j.owner != db.Statement {
