@@ -129,7 +129,7 @@ func (t Table) withoutKey() (n uint64, causes string) {
 	return n, strings.Join(words, ", ")
 }
 
-// told is for how long a past event is reported.
+// told is how long after an event a finding about it is still reported.
 const told = time.Hour
 
 // isOver reports whether an event is so long past that it is no longer reported. The
@@ -177,12 +177,12 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
 }
 
-// enough is how many INSERTs must have been seen before an entry that matched none is
-// reported.
+// enough is how many INSERTs must have been seen before an entry of the policy that matched
+// none of them is reported.
 const enough = 1000
 
-// unmatched returns findings about the entries of the policy that have matched no
-// INSERT although there were many.
+// unmatched returns findings about the entries of the policy that have matched no INSERT
+// although there were at least enough INSERTs.
 func unmatched(r Report) []Finding {
 	seen := map[string]bool{}
 	all := r.Passed

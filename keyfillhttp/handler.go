@@ -54,7 +54,7 @@ func Handler(m *keyfill.Mount) http.Handler {
 	return handler(func() Report { return NewReport(m) })
 }
 
-// handler answers with the result of read.
+// handler returns the handler that answers requests with the report that read returns.
 func handler(read func() Report) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -83,12 +83,12 @@ func handler(read func() Report) http.Handler {
 			}
 			err = pageTemplate.Execute(&body, newPage(report, r))
 		}
-		if err != nil { // can only be a bug in this package
+		if err != nil { // an error here can only be a bug in this package
 			http.Error(w, "keyfillhttp: the page cannot be made: report it with the version of keyfill", http.StatusInternalServerError)
 			return
 		}
 		header.Set("Content-Length", strconv.Itoa(body.Len()))
-		_, _ = body.WriteTo(w) // a client that has disconnected cannot get an error
+		_, _ = body.WriteTo(w) // an error only says that the client has disconnected
 	})
 }
 

@@ -41,7 +41,8 @@ func (p page) Verdict() string {
 	return p.Attention[0].Severity
 }
 
-// Now returns how many findings are bad, or 0 if all of them are.
+// Now returns how many findings are bad. If all findings are bad, it returns 0, and the
+// page does not show the number.
 func (p page) Now() int {
 	n := 0
 	for _, f := range p.Attention {
@@ -61,8 +62,8 @@ type group struct {
 	Findings          []Finding
 }
 
-// When returns by when an operator has to look at the group, in a word: its colour alone
-// would not inform all readers.
+// When returns by when an operator has to look at the group, as a word, since not all
+// readers can see the group's colour.
 func (g group) When() string {
 	if g.Severity == bad {
 		return "now"
@@ -152,7 +153,8 @@ func shortTime(seconds float64) string {
 	}
 }
 
-// cell is a figure on the page with its name, which a narrow screen shows.
+// cell is a figure in a table of the page. Label is its name, which the page shows beside
+// it on a narrow screen.
 type cell struct {
 	Label string
 	Count uint64
@@ -163,18 +165,18 @@ func newCell(label string, n uint64) cell { return cell{Label: label, Count: n} 
 
 func newAlarm(label string, n uint64, level string) cell { return cell{label, n, level} }
 
-// causes is a sum on the page, with its parts by cause.
+// causes is a number of INSERTs on the page, with its parts by cause.
 type causes struct {
 	Label  string
 	Counts []Count
-	Over   bool // whether keys were added since
+	Over   bool // whether keys were added since the last of these INSERTs
 }
 
 func newCauses(label string, counts []Count, over bool) causes { return causes{label, counts, over} }
 
-// Level returns bad if INSERTs got no key, and warn if that is over, or if INSERTs were
-// refused (only a reason for that has a text). Failures in the engine have no level:
-// they may be what the program expects.
+// Level returns bad if INSERTs got no key, and warn if keys were added since then, or if
+// INSERTs were refused (only a reason for that has a text). Failures in the engine have no
+// level: they may be what the program expects.
 func (c causes) Level() string {
 	level := ""
 	for _, part := range c.Counts {

@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill"
 )
 
-// Report is the content of the page, and the form of its JSON. The names of the JSON
-// fields stay as they are; new ones may come. Times are in UTC as RFC 3339 writes them.
+// Report is the content of the page, and the form of its JSON. The names of the JSON fields
+// will not change; new fields may be added. Times are in UTC as RFC 3339 writes them.
 type Report struct {
 	// Time is when the report was made.
 	Time time.Time `json:"time"`
@@ -88,13 +88,13 @@ type Source struct {
 	LastErrorAt time.Time `json:"last_error_at,omitzero"`
 }
 
-// Lease is the right of a process to a worker's number, or to a series. An idle process
-// lets it run out, and takes one again with the next key.
+// Lease is the right of a process to a worker's number, or to a series. The lease of an
+// idle process expires, and the process takes a new one with its next key.
 type Lease struct {
 	Seconds float64   `json:"seconds"`
 	Held    bool      `json:"held"`
 	Until   time.Time `json:"until,omitzero"`
-	Lost    uint64    `json:"lost"` // how often another process had taken it
+	Lost    uint64    `json:"lost"` // how often another process had taken the number or series after the lease expired
 	LostAt  time.Time `json:"lost_at,omitzero"`
 }
 
