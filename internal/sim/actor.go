@@ -9,18 +9,19 @@ import (
 // their own: each has one nanosecond of every 4,096.
 const slots = 1 << 12
 
-// The slots of the actors. Each process has slotsEach of them, from slotProcess on.
+// The slots (nanoseconds of every 4,096 in which an actor may wake) of the actors. Each
+// process has slotsEach of them, from slotProcess on.
 const (
 	slotChaos    = 1
 	slotProcess  = 16
 	slotsEach    = 512
-	slotThread   = 1  // plus the thread's number
-	slotConn     = 32 // plus 128 for a life, 32 for a connection and 2 for a request
+	slotThread   = 1  // the first slot of threads; a thread adds its number
+	slotConn     = 32 // the first slot of requests, which add 128 for a life, 32 for a connection and 2 for a request
 	slotDeadline = 448
 )
 
-// actor is a goroutine of the simulated world. It wakes only at nanoseconds that no other
-// actor uses, and has its own random numbers.
+// actor is a goroutine of the simulated world. It wakes only at nanoseconds at which no
+// other actor wakes, and has its own random numbers.
 type actor struct {
 	w    *World
 	slot int64
@@ -60,8 +61,8 @@ func (a actor) pause(mean time.Duration) time.Duration {
 	return time.Duration(a.rand.ExpFloat64() * float64(mean))
 }
 
-// chance returns true in a random part of all calls.
+// chance returns true with the probability part.
 func (a actor) chance(part float64) bool { return part > 0 && a.rand.Float64() < part }
 
-// mishap does what chance does until the faults end, and returns false after that.
+// mishap returns true with the probability part until the faults end, and false after that.
 func (a actor) mishap(part float64) bool { return a.chance(part) && !a.w.over.Load() }

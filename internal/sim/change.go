@@ -31,8 +31,8 @@ func (tx *Tx) Store(row string, to any) {
 	tx.s.put(row, to)
 }
 
-// MaxKeyIn returns the greatest key in the table that is at least from and at most to, 0 if
-// there is none.
+// MaxKeyIn returns the greatest key in the table that is at least from and at most to, or 0
+// if there is no such key.
 func (tx *Tx) MaxKeyIn(from, to int64) int64 {
 	var most int64
 	for key := range tx.s.table {

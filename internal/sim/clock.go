@@ -13,8 +13,8 @@ type Clock struct {
 	w *World
 
 	mu    sync.Mutex
-	off   time.Duration // how far it is ahead of the true time, without the drift
-	drift float64       // the seconds that it gains in a second
+	off   time.Duration // how far the clock is ahead of the true time, without the drift
+	drift float64       // how many seconds the clock gains in a second
 }
 
 // Now returns the time that the clock shows, in UTC and without a monotonic reading, so

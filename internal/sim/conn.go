@@ -39,7 +39,7 @@ type Conn struct {
 // Conn opens a connection. A process may use four of them at a time.
 func (p *Process) Conn() *Conn { return p.ConnTo(p.World.Server) }
 
-// ConnTo is Conn to one of the world's servers.
+// ConnTo does what Conn does, for a connection to one of the world's servers.
 func (p *Process) ConnTo(s *Server) *Conn {
 	p.World.mu.Lock()
 	defer p.World.mu.Unlock()
@@ -70,11 +70,12 @@ type request struct {
 	update func(*Tx) any
 	commit *Commit
 	early  bool
-	tx     *Transaction // the transaction that it is part of; nil if it is a whole transaction
-	ends   ending       // how it ends tx
+	tx     *Transaction // the transaction that the request is part of; nil if the request is a whole transaction
+	ends   ending       // whether, and how, the request ends tx
 }
 
-// slot returns the slot of a request; the next slot belongs to its messages.
+// slot returns the slot (the nanoseconds at which an actor may wake) of a request; the next
+// slot belongs to its messages.
 func (c *Conn) slot(request int) int64 {
 	return c.p.slot(slotConn + 128*int64(c.p.Life%3) + 32*int64(c.number) + 2*int64(request%16))
 }
@@ -110,7 +111,7 @@ func (c *Conn) send(ctx context.Context, r request) (any, error) {
 	if a.mishap(w.traits.loss / 2) {
 		a.tellFault("a request of %s is lost on its way to %s", once.life(), c.server.name)
 	} else {
-		// A message goes on when the process ends.
+		// The message reaches the server even if the process ends meanwhile.
 		server := a
 		server.rand = rand.New(rand.NewPCG(a.rand.Uint64(), 0))
 		w.wg.Go(func() { c.server.serve(server, c, r) })
@@ -171,7 +172,8 @@ func (s *Server) serve(a actor, c *Conn, r request) {
 	}
 	lost := a.mishap(s.w.traits.loss / 2)
 	if lost && a.chance(0.5) {
-		// The client notices that the connection breaks.
+		// In this case the client notices that the connection breaks, and need not wait for
+		// its deadline.
 		a.tellFault("the connection of %s breaks before the answer of %s", r.commit.life(), s.name)
 		got, lost = answer{r.number, nil, ErrReset}, false
 	}
@@ -191,7 +193,7 @@ func (c *Conn) deliver(a actor, got answer) {
 	a.sleep(a.latency())
 	select {
 	case c.answers <- got:
-	default: // the client receives no more
+	default: // the client has ended and reads no answers
 	}
 }
 

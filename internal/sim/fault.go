@@ -9,14 +9,14 @@ type Fault uint8
 
 // The faults.
 const (
-	// These happen at random, all the time.
+	// The first four faults happen at random, all the time.
 
 	Loss      Fault = iota // messages are lost, or the connection breaks
 	Duplicate              // answers come twice
 	Rollback               // transactions are rolled back
 	ClockOff               // clocks are wrong from the start, and drift
 
-	// These happen at random moments.
+	// The following faults happen at random moments and last for a while.
 
 	Refuse    // the store refuses for a while
 	Silence   // the store does not answer for a while
@@ -32,8 +32,8 @@ const (
 	firstStrike = Refuse
 )
 
-// AllFaults returns the faults that every store has: all but Partition and Meddle. A seed
-// draws from them in this order, which never changes.
+// AllFaults returns the faults that every store has: all except Partition and Meddle. A
+// seed chooses among them in this order, which must never change.
 func AllFaults() []Fault {
 	return []Fault{Loss, Duplicate, Rollback, Refuse, Silence, Failover, Restore, Kill, Pause, ClockOff, ClockStep, Collide}
 }

@@ -14,7 +14,8 @@ type Issue struct {
 	Transaction           *Transaction // the transaction on a [Session] in which the keys were drawn; nil if there was none
 }
 
-// SameLife reports whether one source, in one life of a process, has handed out both.
+// SameLife reports whether i and j were handed out by the same source in the same life of a
+// process.
 func (i Issue) SameLife(j Issue) bool { return i.Process == j.Process && i.Life == j.Life }
 
 // Drop is a call of [Suspect].Drop, or of [Process.NoteDrop].
@@ -29,11 +30,11 @@ type Follow struct {
 	Begin, End    time.Duration
 	To            int64
 	Err           error
-	Transaction   *Transaction // as in an [Issue]
+	Transaction   *Transaction // the transaction of the call; nil if there was none
 }
 
-// judge checks the laws (the rules that every run must obey): first the laws that are the
-// same for all sources, and then the trial's.
+// judge checks the laws (the rules that every run must obey): first the laws that apply to
+// all sources, and then the laws of the trial.
 func (w *World) judge() {
 	slices.SortFunc(w.Issues, func(a, b Issue) int {
 		return cmp.Or(cmp.Compare(a.End, b.End), cmp.Compare(a.Process, b.Process), cmp.Compare(a.Thread, b.Thread))
@@ -98,8 +99,8 @@ func (w *World) judgeOrdered(all []Issue) {
 	}
 }
 
-// CheckOrdered reports an issue that began after another one had ended and that has a lower
-// key. The issues have to be in the order of their ends.
+// CheckOrdered reports an issue (keys handed out by one call) that began after another
+// issue had ended but has a lower key. The issues have to be in the order of their ends.
 func (w *World) CheckOrdered(issues []Issue) {
 	byBegin := slices.Clone(issues)
 	slices.SortStableFunc(byBegin, func(a, b Issue) int { return cmp.Compare(a.Begin, b.Begin) })

@@ -18,16 +18,16 @@ type Process struct {
 	clock Clock
 	boss  actor
 
-	// Guarded by the world's mu.
-	ctx      context.Context // ends when this life does
+	// These fields are guarded by the mutex mu of the world.
+	ctx      context.Context // ends when this life of the process ends
 	kill     context.CancelFunc
 	dead     bool
 	steps    int
-	killAt   int           // the step at which it is killed; 0 if it is not
+	killAt   int           // the number of the step at which the process is killed; 0 if it is not killed
 	restAt   time.Duration // when a pause ends
 	conns    int
 	lines    int
-	cut      mode          // what the store does with its requests until cutUntil
+	cut      mode          // what the store does with requests of the process until cutUntil
 	cutUntil time.Duration // when cut ends
 	source   Source
 	started  time.Duration
@@ -95,8 +95,8 @@ func (p *Process) live() {
 			threads.Go(func() { p.thread(i, source) })
 		}
 		threads.Wait()
-		// A process that is killed closes nothing: Close only ends the source's goroutines
-		// here.
+		// Close is called even after a kill, but a killed process closes nothing: here
+		// Close only ends the source's goroutines.
 		if err := source.Close(context.Background()); err != nil {
 			p.World.Failf("close: process %d: %v", p.Number, err)
 		}
@@ -174,7 +174,7 @@ func (p *Process) thread(number int, source Source) {
 			return
 		}
 	}
-	a.sleepUntil(w.calm + time.Millisecond) // all faults have ended by then
+	a.sleepUntil(w.calm + time.Millisecond) // all faults have ended by this time
 	if !p.step(a) {
 		return
 	}
@@ -192,10 +192,10 @@ type thread struct {
 	a      actor
 	number int
 	source Source
-	well   bool // it has had keys after the faults
+	well   bool // whether the thread has got keys after the end of the faults
 
 	joiner  Joiner   // the source, if it is a Joiner
-	session *Session // set if joiner is
+	session *Session // the thread's session; nil if joiner is nil
 }
 
 // String names a thread in the story.
@@ -222,7 +222,7 @@ func (t *thread) statement(impatient float64) bool {
 	if t.a.rand.IntN(2) == 0 {
 		n += t.a.rand.IntN(w.traits.rows)
 	}
-	patience := time.Minute // long, but a source that hangs is found
+	patience := time.Minute // long enough for every source, but short enough to detect a source that hangs
 	if t.a.chance(impatient) {
 		patience = t.a.pause(200 * time.Millisecond)
 	}
@@ -246,7 +246,8 @@ func (t *thread) statement(impatient float64) bool {
 }
 
 // next draws n keys and notes them. It returns false if the process has been killed. If it
-// returns no keys and true, there was an error, which was checked.
+// returns no keys and true, the source has returned an error, which next has compared with
+// the laws.
 func (t *thread) next(ctx context.Context, n int) ([]int64, bool) {
 	w, p := t.p.World, t.p
 	if !p.step(t.a) {
@@ -255,7 +256,8 @@ func (t *thread) next(ctx context.Context, n int) ([]int64, bool) {
 	begin := w.now()
 	keys, err := t.draw(ctx, n)
 	end := w.now()
-	// From here on the thread runs at an instant of its own.
+	// The source may have returned at any instant, so wait until an instant at which only
+	// this thread runs.
 	t.a.sleep(0)
 	if !p.step(t.a) {
 		return nil, false
@@ -280,7 +282,7 @@ func (t *thread) next(ctx context.Context, n int) ([]int64, bool) {
 	return keys, true
 }
 
-// allows reports whether the trial allows that a request ends with err.
+// allows reports whether the trial allows that a request fails with err.
 func (w *World) allows(err error) bool {
 	if w.trial.Allow != nil {
 		return w.trial.Allow(w, err)
@@ -314,7 +316,7 @@ func (t *thread) insert(keys []int64) bool {
 }
 
 // bring notifies the source of a key of the application's own, a little above the greatest
-// one, and then inserts a row with that key.
+// key, and then inserts a row with that key.
 func (t *thread) bring() bool {
 	f, ok := t.source.(Follower)
 	if !ok && t.joiner == nil {
@@ -354,7 +356,7 @@ func (t *thread) recover() {
 	if w.trial.Recovery != nil {
 		within = w.trial.Recovery(w)
 	}
-	// Both times may be before the end of this process's last pause.
+	// calm and started may both be before the end of the process's last pause.
 	end := max(w.calm, t.p.started) + within
 	for {
 		t.a.sleep(20 * time.Millisecond)

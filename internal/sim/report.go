@@ -30,16 +30,17 @@ type Report struct {
 	Test string
 	Law  string `json:",omitempty"` // the law that the mutant has to break; empty if the test is of no mutant
 
-	From, To uint64 // worlds of the seeds from From to To-1 were run
+	From, To uint64 // the worlds of the seeds from From to To-1 were run
 	Seconds  float64
 	Keys     int64 // the number of keys that were handed out
 
 	// Histories are the numbers of the histories, of eight bytes each: see [World.History].
-	// Replayed worlds were run twice; Unlike is how many of them had another history then.
+	// Replayed is how many worlds were run twice, and Unlike is how many of these had a
+	// different history the second time.
 	Histories        []byte `json:",omitempty"`
 	Replayed, Unlike int
 
-	Seed   uint64   `json:",omitempty"` // the seed of the first world that broke a law
+	Seed   uint64   `json:",omitempty"` // the seed of the first world that broke a law; 0 if none did
 	Broken []string `json:",omitempty"` // the laws
 	Story  string   `json:",omitempty"` // the story of the world of EnvSeed
 }
@@ -63,11 +64,12 @@ func (r Report) EachHistory(f func(uint64)) {
 	}
 }
 
-// replayEach is of how many worlds "make sim" runs one twice.
+// replayEach says that "make sim" runs one of so many worlds twice, to compare the
+// histories.
 const replayEach = 64
 
-// explore runs worlds for the time in the environment, from the seed in it, and prints a
-// report.
+// explore runs worlds for the time and from the first seed that the environment names, and
+// prints a report.
 func (t *Trial) explore(tb *testing.T) {
 	limit, err := time.ParseDuration(os.Getenv(EnvTime))
 	if err != nil {

@@ -28,10 +28,10 @@ const (
 	EnvSeed  = "KEYFILL_TEST_SEED"
 )
 
-// defaultSeeds is how many seeds a trial runs, which takes about half a second. It runs a
-// third of them with -short, if tests go by turns (see package testturn), and under the
-// race detector, which is ten times as slow. "make everything" also runs all of them
-// without it.
+// defaultSeeds is how many seeds a trial runs, which takes about half a second. A trial
+// runs a third of them with -short, if tests go by turns (see package testturn), and under
+// the race detector, which is ten times as slow. "make everything" also runs all of them,
+// without the race detector.
 const defaultSeeds = 150
 
 // Run runs the trial from the seeds that the environment selects, or else from
@@ -71,8 +71,8 @@ func isBrief(tb testing.TB) bool {
 	return testing.Short() || raceEnabled || testturn.Enabled(tb)
 }
 
-// NeedsAll skips a test with -short if it needs all of its worlds. KEYFILL_TEST_REQUIRE=1
-// runs it all the same.
+// NeedsAll skips the calling test under -short, because the test needs all of its worlds.
+// KEYFILL_TEST_REQUIRE=1 runs it all the same.
 func NeedsAll(tb testing.TB) {
 	tb.Helper()
 	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
@@ -81,7 +81,7 @@ func NeedsAll(tb testing.TB) {
 }
 
 // Find runs the trial of a mutant (a source with a deliberate mistake) from the seeds 1 to
-// most, until one breaks the law of that name. It fails if none does.
+// most, until a world breaks the law of that name. The test fails if no world does.
 func (t *Trial) Find(tb *testing.T, law string, most uint64) {
 	tb.Helper()
 	if seed, ok := number(tb, EnvSeed); ok {
@@ -102,7 +102,7 @@ func (t *Trial) Find(tb *testing.T, law string, most uint64) {
 	tb.Logf("found by seed %d in %s: %s", w.Seed, took.Round(time.Millisecond), w.Broken())
 }
 
-// number returns what a variable of the environment holds, if it is set.
+// number returns the number in a variable of the environment; ok is false if it is not set.
 func number(tb *testing.T, variable string) (n uint64, ok bool) {
 	tb.Helper()
 	text := os.Getenv(variable)
@@ -150,9 +150,9 @@ func Replay(seed uint64, test string) string {
 func (t *Trial) One(tb *testing.T, seed uint64) *World { return t.run(tb, seed, 0, true) }
 
 // EveryStep runs one seed again and again, and kills the first process at its first step,
-// its second one and so on until the faults end. If tests are brief, it kills at each
-// eighth step, with -short at each 32nd. EveryStep returns the last step, and the world of
-// the first run that breaks a law, or nil.
+// in the next run at its second step, and so on until the faults end. If tests are brief,
+// it kills only at each eighth step, and with -short only at each 32nd. EveryStep returns
+// the last step, and the world of the first run that breaks a law, or nil.
 func (t *Trial) EveryStep(tb *testing.T, seed uint64) (last int, broken *World) {
 	stride := 1
 	if isBrief(tb) {
@@ -176,7 +176,7 @@ func (t *Trial) EveryStep(tb *testing.T, seed uint64) (last int, broken *World) 
 // world of the least such seed, or nil.
 func (t *Trial) Search(tb *testing.T, most uint64) *World { return t.SearchFor(tb, "", most) }
 
-// SearchFor does what Search does for the law of that name.
+// SearchFor does what Search does, but considers only the law of that name.
 func (t *Trial) SearchFor(tb *testing.T, law string, most uint64) *World {
 	var (
 		next  atomic.Uint64

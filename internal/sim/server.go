@@ -8,20 +8,21 @@ import (
 )
 
 // Server is the simulated database server of the store. It has rows of one integer each
-// and, unless the seed puts it elsewhere, the table that the application inserts into. Only
-// if the table is here are its commits lost with the store's.
+// and, unless the seed puts it elsewhere, the table that the application inserts into. If
+// the table is on this server, a failover that loses commits of the store also loses rows
+// of the table.
 type Server struct {
 	w      *World
 	name   string // its name in the lines of [World.Story]
 	shared bool   // the application's table is in this database
 	clock  Clock
-	lock   chan struct{} // the lock of all rows: a transaction holds it from its update to its end
+	lock   chan struct{} // the lock of all rows: a transaction holds it from its first update to its end
 
-	// Guarded by the world's mu.
+	// These fields are guarded by the mutex mu of the world.
 	id      string
 	ids     int
-	epoch   int           // counts the moments at which open transactions ended
-	ready   time.Duration // when the last of these moments was over
+	epoch   int           // how many times a failure has ended the open transactions
+	ready   time.Duration // when the server was ready again after the last of these failures
 	mode    mode
 	rows    map[string]int64
 	things  map[string]any // rows of any shape
@@ -50,8 +51,8 @@ func (m mode) String() string {
 // Commit is a transaction that was committed.
 type Commit struct {
 	At    time.Duration
-	Asked time.Duration // when the client sent the request
-	Lost  bool          // it was lost in a failover, or when a copy was restored
+	Asked time.Duration // when the client sent the request for it
+	Lost  bool          // whether it was lost in a failover, or when a copy was restored
 
 	Process, Life int    // the client
 	Server        string // the server's identity
@@ -59,11 +60,11 @@ type Commit struct {
 	Old, New      int64
 	Note          string // the text that [Tx.Note] was given
 	Read          int64
-	Changes       []Change // of rows of any shape, in order
+	Changes       []Change // its changes of rows of any shape, in order
 
 	Transaction *Transaction // the transaction on a [Session] that it is a statement of
 
-	inserted []int64 // or the keys that were inserted into the table
+	inserted []int64 // the keys that were inserted into the table, if it was an INSERT
 }
 
 // Tx is a transaction that changes one row, or a statement of a longer transaction.
@@ -191,7 +192,7 @@ func (s *Server) insert(keys []int64) bool {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	if s.shared && s.mode != up {
-		return true // the application gets an error, and no row is stored
+		return true // the INSERT fails and stores no row; true only says that no key existed before
 	}
 	for _, key := range keys {
 		if _, ok := s.table[key]; ok {
@@ -207,7 +208,8 @@ func (s *Server) insert(keys []int64) bool {
 	return true
 }
 
-// setMode ends open transactions when the server goes down.
+// setMode sets what the server does with requests, and ends open transactions when the
+// server goes down.
 func (s *Server) setMode(m mode) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
@@ -217,8 +219,8 @@ func (s *Server) setMode(m mode) {
 	s.mode, s.ready = m, s.w.now()
 }
 
-// endOpen ends the open transaction, and those that wait, as a crash does. The caller
-// holds the world's mu, as for the functions below.
+// endOpen ends the open transaction, and those that wait, as a crash does. The caller holds
+// the world's mu.
 func (s *Server) endOpen() {
 	s.epoch++
 	s.undoOpen()
@@ -262,9 +264,10 @@ func (s *Server) commit(a actor, c *Commit) {
 	s.w.note(event{slot: a.slot, commit: c}, "%s commits for %s: %s", s.name, c.life(), c)
 }
 
-// lose undoes the last n commits, or a few more to lose whole transactions, and returns how
-// many it has undone. If takeOver is true, a replica that did not have them takes over
-// under another identity; otherwise a copy from before them is restored.
+// lose undoes the last n commits, or a few more so that only whole transactions are lost,
+// and returns how many it has undone. If takeOver is true, a replica without these commits
+// takes over under another identity; otherwise a copy that was made before these commits is
+// restored.
 func (s *Server) lose(n int, takeOver bool) (lost int) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()

@@ -10,12 +10,12 @@ import (
 // wait for it. The transaction of a killed process is undone.
 type Session struct {
 	// Heedless makes a mutant of the client (it has a deliberate mistake): the client
-	// ignores it if a commit fails.
+	// ignores the failure of a commit.
 	Heedless bool
 
 	p  *Process
 	a  actor
-	tx *Transaction // the one that is open, or nil
+	tx *Transaction // the open transaction, or nil
 }
 
 // Transaction is a transaction of several statements, on a [Session] or a [Conn].
@@ -25,12 +25,12 @@ type Transaction struct {
 
 	Statements []*Commit
 
-	writes bool // it has the lock
+	writes bool // whether the transaction has the lock of the server
 	epoch  int  // the server's epoch (the number of its failures) when it got the lock
 
-	// These are for a transaction on a Conn.
-	over bool          // it has ended; guarded by the world's mu
-	done chan struct{} // closed when it loses the lock
+	// These fields are used by a transaction on a [Conn].
+	over bool          // whether the transaction has ended; guarded by the world's mu
+	done chan struct{} // closed when the transaction loses the lock
 }
 
 // busyTimeout is how long a statement waits for another transaction.
@@ -100,7 +100,7 @@ func Transact(c *Session, f func() error) error {
 	return c.commit()
 }
 
-// begin opens a transaction. It has the lock from its first write on.
+// begin opens a transaction. The transaction takes the server's lock at its first write.
 func (c *Session) begin() { c.tx = new(Transaction) }
 
 // lock waits until no other transaction writes.

@@ -15,9 +15,9 @@ type event struct {
 	at     time.Duration
 	slot   int64
 	text   string
-	fault  bool    // it is about a fault
-	keys   []int64 // that are handed out
-	commit *Commit // the commit of the store that it is about; nil if there is none
+	fault  bool    // whether the event is a fault
+	keys   []int64 // the keys that are handed out; nil if the event is another one
+	commit *Commit // the commit of the store that the event is; nil if it is another event
 }
 
 // note adds a line to the history, and to the story if a story was asked for.
@@ -86,7 +86,7 @@ func (w *World) Story(trial string) string {
 	if len(w.broken) == 0 {
 		once := ", none of them twice"
 		if w.trial.Void != nil || w.trial.Excuse != nil && w.Server.Lost() > 0 {
-			once = "" // keys whose commit was lost may come again
+			once = "" // a key whose commit was lost may be given again
 		}
 		fmt.Fprintf(&b, "No law is broken: %s got %s%s.\n",
 			counted(len(w.Issues), "statement"), counted(w.Keys(), "key"), once)
@@ -168,7 +168,7 @@ func (w *World) about(b *strings.Builder, events []event, broken string) {
 	}
 }
 
-// reserves reports whether a commit has reserved a key.
+// reserves reports whether the commit c has reserved a key.
 func (w *World) reserves(c *Commit, key int64) bool {
 	if w.trial.Reserves != nil {
 		return w.trial.Reserves(w, c, key)

@@ -32,11 +32,11 @@ func (c *Conn) End(ctx context.Context, commit bool) error {
 	_, err := c.send(ctx, r)
 	if err == nil || err == ErrRolledBack {
 		c.tx = nil
-	} // otherwise Close makes the server end the transaction
+	} // after any other error, Close makes the server end the transaction
 	return err
 }
 
-// Close closes the connection: the server undoes the transaction that is open. It does not
+// Close closes the connection: the server then undoes the open transaction. Close does not
 // wait for that.
 func (c *Conn) Close() {
 	if tx := c.tx; tx != nil {
@@ -50,8 +50,9 @@ func (c *Conn) Close() {
 	}
 }
 
-// pass lets the process make a step. Within a transaction, it returns when the context
-// ends: database/sql then takes a lock, and waits for the call that is under way.
+// pass lets the process make a step. Within a transaction, pass returns as soon as the
+// context ends, because database/sql then takes a lock and waits until the present call
+// returns.
 func (c *Conn) pass(ctx context.Context, a actor, r request) error {
 	step := func() error {
 		if a.sleep(0); !c.p.step(a) {
@@ -112,7 +113,7 @@ func (s *Server) part(a actor, c *Conn, r request) answer {
 }
 
 // hold waits until a transaction has the lock of the server. It returns false if the
-// transaction is over.
+// transaction has ended.
 func (s *Server) hold(a actor, c *Conn, tx *Transaction) bool {
 	w := s.w
 	w.mu.Lock()
@@ -130,7 +131,8 @@ func (s *Server) hold(a actor, c *Conn, tx *Transaction) bool {
 		return false
 	}
 	tx.writes, tx.epoch, s.holder = true, s.epoch, tx
-	// The machine of a process that has died closes its connections.
+	// When a process has died, its machine closes its connections, so the server ends the
+	// transaction.
 	a.slot++
 	a.rand = rand.New(rand.NewPCG(a.rand.Uint64(), 0))
 	w.wg.Go(func() {

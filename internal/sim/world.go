@@ -86,12 +86,12 @@ type Trial struct {
 	// Open makes the source of a process that has just been started.
 	Open func(*Process) (Source, error)
 	// Central reports whether there is a second server, on which the first one's rows
-	// depend: see [Process.ConnTo]. A fault of servers may hit either of the two.
+	// depend: see [Process.ConnTo]. A fault of servers may hit either server.
 	Central bool
 	// Faults are the faults that may happen; each seed draws some of them.
 	Faults []Fault
 	// Recovery returns how long after the faults a process may be without keys. It gets the
-	// world, since that may depend on what has happened.
+	// world, since the time may depend on what has happened in it.
 	Recovery func(*World) time.Duration
 
 	// Contiguous and Ordered are the promises of the source. Steady promises that a process
@@ -125,7 +125,8 @@ type Trial struct {
 	Apart bool
 	// Repair does the operator's work when the faults have ended.
 	Repair func(*World)
-	// Check checks further laws at the end. It calls [World.Failf] for each that is broken.
+	// Check checks further laws at the end. It calls [World.Failf] for each law that is
+	// broken.
 	Check func(*World)
 }
 
@@ -134,8 +135,8 @@ type Trial struct {
 type World struct {
 	Seed    uint64
 	Server  *Server
-	Central *Server // the second server, if Trial.Central is set; else nil
-	Issues  []Issue // in order of their ends
+	Central *Server // the second server, if Trial.Central is set; otherwise nil
+	Issues  []Issue // the keys that were handed out, in the order of the ends of the calls
 	Drops   []Drop
 	Follows []Follow
 	Faults  []Fault // the faults that may happen under this seed
@@ -145,13 +146,13 @@ type World struct {
 	traits traits
 	start  time.Time
 	calm   time.Duration // when the faults end
-	over   atomic.Bool   // they have ended
+	over   atomic.Bool   // whether the faults have ended
 	trace  bool
 	wg     sync.WaitGroup
 
 	story storyLines
 
-	mu     sync.Mutex // guards what follows and the fields above; never held during a wait
+	mu     sync.Mutex // guards the fields after it and the exported fields; never held during a wait
 	broken []string
 	procs  []*Process
 }
@@ -166,13 +167,13 @@ type storyLines struct {
 // traits are the properties that a seed draws for its world.
 type traits struct {
 	processes, threads int
-	think              time.Duration // mean time between two statements
-	latency            time.Duration // mean time of a message
-	rows               int           // most rows of a statement
-	loss, rollback     float64       // the parts of messages that are lost, and of transactions that are rolled back
-	double             float64       // part of the answers that come twice
-	impatient          float64       // part of the requests that have a deadline
-	brought            float64       // part of the statements that bring a key
+	think              time.Duration // mean time of a thread between two statements
+	latency            time.Duration // mean time that a message takes
+	rows               int           // the most rows that a statement inserts
+	loss, rollback     float64       // the share of messages that are lost, and of transactions that are rolled back
+	double             float64       // the share of answers that arrive twice
+	impatient          float64       // the share of requests that have a deadline
+	brought            float64       // the share of statements that bring their own key
 }
 
 // newWorld draws the world of a seed. It must be called in a bubble of testing/synctest.
@@ -190,7 +191,8 @@ func newWorld(t *Trial, seed uint64, trace bool) *World {
 	}
 	w.calm = between(r, 2*time.Second, 10*time.Second)
 	for _, f := range t.Faults {
-		// One seed in four has no faults, which shows that everything works without them.
+		// The world of every fourth seed has no faults, which shows that everything works
+		// without faults.
 		if seed%4 != 0 && r.IntN(2) == 0 {
 			w.Faults = append(w.Faults, f)
 		}
@@ -256,7 +258,7 @@ func (w *World) Failf(format string, args ...any) {
 // Broken returns the laws that are broken, each with its name first.
 func (w *World) Broken() []string { return w.broken }
 
-// breaks reports whether a law is broken, any if its name is empty.
+// breaks reports whether the law of that name is broken, or any law if the name is empty.
 func (w *World) breaks(law string) bool {
 	return slices.ContainsFunc(w.broken, func(text string) bool {
 		return law == "" || strings.HasPrefix(text, law+":")

@@ -8,8 +8,7 @@ import (
 	"github.com/keyfill/keyfill/internal/sim"
 )
 
-// The shortest and the longest slice: how long one trial runs until the next one has its
-// turn.
+// The shortest and the longest slice: how long one trial runs before the next trial runs.
 const (
 	leastSlice = 2 * time.Second
 	mostSlice  = 30 * time.Second
@@ -91,7 +90,7 @@ func (e *explorer) turns(trials []*tally, begin time.Time) error {
 				return nil
 			}
 			if len(t.broken) > 0 {
-				continue // it would fail again from the same seeds on
+				continue // the trial would break the same law again from the same seeds
 			}
 			if err := t.slice(min(max(left, time.Second), slice)); err != nil {
 				return err

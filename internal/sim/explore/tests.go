@@ -101,8 +101,8 @@ func find(root string) ([]test, error) {
 	return all, nil
 }
 
-// compile compiles the packages of tests, each in its module, and gives the tests their
-// programs.
+// compile compiles the packages of tests, each in its own module, and sets the field binary
+// of the tests.
 func (e *explorer) compile(tests []test) error {
 	programs := map[string]string{}
 	for i, t := range tests {

@@ -28,7 +28,7 @@ type Client struct {
 type doing struct {
 	note  string
 	read  int64
-	looks string // the table for which a SELECT MIN of its least key gets the note too; may be empty
+	looks string // the table for which a SELECT MIN gets the note too; may be empty
 }
 
 // ServerTime is a number for [Doing] that stands for the time of the server's clock, in
@@ -43,7 +43,8 @@ func Doing(ctx context.Context, note string, read int64) context.Context {
 	return context.WithValue(ctx, doingKey{}, doing{note, read, ""})
 }
 
-// Looking does what Doing does, for a statement that reads the least row of a table.
+// Looking returns a context like Doing, under which a statement that reads the least row of
+// a table gets a note.
 func Looking(ctx context.Context, note, table string) context.Context {
 	return context.WithValue(ctx, doingKey{}, doing{note, 0, table})
 }
@@ -116,7 +117,7 @@ type conn struct {
 	of     *Client
 	wire   *sim.Conn
 	broken bool
-	tx     context.Context // the context of the transaction
+	tx     context.Context // the context in which the transaction was begun
 }
 
 var (
@@ -232,7 +233,8 @@ func (r *rows) Next(dest []driver.Value) error {
 	return nil
 }
 
-// rolledBack returns the error of a transaction that was rolled back because of other ones.
+// rolledBack returns the error of a transaction that was rolled back because of other
+// transactions.
 func rolledBack(d *dialect.Dialect) error {
 	if d.Family == dialect.FamilyMySQL {
 		return &MySQLError{1213}
@@ -240,7 +242,8 @@ func rolledBack(d *dialect.Dialect) error {
 	return postgresError("40001")
 }
 
-// MySQLError has the name by which errors of MySQL's driver are recognized.
+// MySQLError is an error of the simulated MySQL. keyfill recognizes the errors of MySQL's
+// driver by this name of the type.
 type MySQLError struct{ Number uint16 }
 
 func (e *MySQLError) Error() string { return fmt.Sprintf("simdb: error %d", e.Number) }
@@ -248,8 +251,8 @@ func (e *MySQLError) Error() string { return fmt.Sprintf("simdb: error %d", e.Nu
 // Is reports whether target is the simulator's own error.
 func (e *MySQLError) Is(target error) bool { return target == sim.ErrRolledBack }
 
-// postgresError is an SQLSTATE, with the method by which errors of PostgreSQL's drivers are
-// recognized.
+// postgresError is an SQLSTATE. keyfill recognizes errors of PostgreSQL's drivers by the
+// method SQLState.
 type postgresError string
 
 func (e postgresError) Error() string        { return "simdb: SQLSTATE " + string(e) }

@@ -2,8 +2,8 @@
 // keeps its own tables, so that the code which sends them runs in the simulator as it is.
 //
 // A statement is parsed and evaluated, including its WHERE. The package panics at syntax
-// that it does not know. It knows no other tables than keyfill's and the application's
-// one, whose column is the key.
+// that it does not know. It knows only keyfill's tables and one table of the application,
+// whose column is the key.
 //
 // Transactions come one after the other: each has the lock of all rows from its first
 // statement to its end. The server's clock moves by a tenth of a second at a time, so
@@ -38,12 +38,13 @@ const MaxKey = "max key"
 
 // Names of functions that no engine has, and that this package adds.
 const (
-	serverName = "sim_server"      // which server this is
-	clientTime = "sim_client_time" // what the clock of the process shows; for mutants
-	seriesEnd  = "sim_series_end"  // one more than the last integer of the series that are there; for mutants
+	serverName = "sim_server"      // returns the identity of the server
+	clientTime = "sim_client_time" // returns the time of the process's clock; for mutants
+	seriesEnd  = "sim_series_end"  // returns one more than the last integer of the present series; for mutants
 )
 
-// servers replaces the texts by which engines identify a server, the longest first.
+// servers replaces the texts by which engines identify a server, by a call of sim_server.
+// The longest texts come first.
 var servers = strings.NewReplacer(
 	"(SELECT system_identifier FROM pg_control_system()) || '/' || "+timeline, serverName+"()",
 	timeline, serverName+"()",
@@ -58,15 +59,16 @@ const (
 )
 
 // current matches the expression that asks PostgreSQL whether a statement sees all that was
-// committed before it: here each statement does.
+// committed before it: in the simulator every statement does, so the expression is replaced
+// by 1.
 var current = regexp.MustCompile(`(?s)CASE WHEN current_setting\('transaction_isolation'\).*?NOT LIKE '%-YB-%' THEN 1 ELSE 0 END`)
 
 // DB is the database of one kind of engine. It holds no rows: the [sim.Server] holds them.
 // It is safe for concurrent use.
 type DB struct {
 	dialect *dialect.Dialect
-	texts   bool     // the client writes arguments into texts, so that each text differs
-	known   sync.Map // statements by their texts
+	texts   bool     // whether the client writes arguments into the texts, so that each text differs
+	known   sync.Map // parsed statements, by their texts
 	columns map[string]func(key int64) int64
 }
 
@@ -113,8 +115,8 @@ type env struct {
 	args   []any
 	client time.Time // the time that the process's clock shows
 	row    *Row
-	old    *Row  // the row that an INSERT has found
-	key    int64 // the key of the application's row, if the statement is about that table
+	old    *Row  // the existing row that an INSERT has found
+	key    int64 // the key of the application's row, if the statement is about the application's table
 	lastID int64
 }
 
@@ -200,7 +202,7 @@ func (s *statement) selectRows(e *env) (a answer) {
 	return a
 }
 
-// better returns the one of two values that MAX or MIN returns.
+// better returns a or b, whichever MAX or MIN would return.
 func (o output) better(a, b any) any {
 	order, known := compare(a, b)
 	if !known || o.most && order < 0 || o.least && order > 0 {
@@ -217,7 +219,7 @@ func (s *statement) keys(e *env) answer {
 	var greatest int64
 	for key := range e.tx.Keys() {
 		if e.key = key; key > greatest && (s.where == nil || isTrue(s.where(e))) {
-			greatest = key // each column that is computed from it is then the greatest too, within the WHERE
+			greatest = key // a column that is computed from the key has its greatest value at the greatest key
 		}
 	}
 	e.tx.Note(MaxKey, greatest)
@@ -280,7 +282,7 @@ func (db *DB) change(s *statement, e *env) (a answer) {
 		e.row = r
 		if inOrder {
 			// "UPDATE Statement" of MySQL's manual: assignments are evaluated from left to
-			// right, each with the values that the ones before it have set.
+			// right, each with the values that the assignments before it have set.
 			e.row = &changed
 		}
 		for _, set := range s.sets {
@@ -290,7 +292,7 @@ func (db *DB) change(s *statement, e *env) (a answer) {
 		case !same:
 			e.tx.Store(name, &changed)
 			a.affected++
-		case !inOrder: // MySQL's drivers count only rows that have changed
+		case !inOrder: // MySQL's drivers count only rows that have changed; the other drivers count all matching rows
 			a.affected++
 		}
 		if s.outputs != nil {

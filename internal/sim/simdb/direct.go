@@ -8,9 +8,9 @@ import (
 	"github.com/keyfill/keyfill/internal/sim"
 )
 
-// Direct returns a connector whose statements take no time and meet no fault. It sets up a
-// world before it begins, and executes what a process has done before. No failover loses
-// its changes.
+// Direct returns a connector whose statements take no time and meet no fault. It is for
+// setting up a world before the run, and for statements that a process has executed before.
+// No failover loses its changes.
 func (c *Client) Direct() driver.Connector { return directConnector{c} }
 
 type directConnector struct{ c *Client }

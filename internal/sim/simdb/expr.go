@@ -33,7 +33,7 @@ func (p *parser) both() expr {
 func isTrue(v any) bool { return v == true || v == int64(1) }
 
 // comparisons are the results of a comparison, if the left side is less than, equal to or
-// more than the right one.
+// more than the right side.
 var comparisons = map[string][3]bool{
 	"=": {false, true, false}, "<>": {true, false, true},
 	"<": {true, false, false}, "<=": {true, true, false},
@@ -118,7 +118,7 @@ func (p *parser) product() expr {
 func (p *parser) cast() expr {
 	value := p.value()
 	for p.is("::") {
-		p.take(word) // the type of the cast is skipped, since the values have it
+		p.take(word) // skip the type of the cast, since the value has that type already
 	}
 	return value
 }
@@ -198,7 +198,7 @@ func constant(v any, err error) expr {
 	return func(*env) any { return v }
 }
 
-// cases parses a CASE of one condition, or of one value that is compared with another one.
+// cases parses a CASE of one condition, or of a value that is compared with another value.
 func (p *parser) cases() expr {
 	var subject expr
 	if !p.sees("when") {
@@ -280,7 +280,7 @@ func combine(sign string, a, b any) any {
 	case time.Duration:
 		switch a := a.(type) {
 		case int64:
-			return time.Duration(a) * b // keyfill only multiplies intervals
+			return time.Duration(a) * b // the sign is *, since keyfill's SQL has no other operation on an integer and an interval
 		case time.Time:
 			return a.Add(b)
 		}

@@ -8,14 +8,14 @@ import (
 
 // token is a word, a number, a text, a placeholder or a sign.
 type token struct {
-	kind byte // one of the constants below
+	kind byte // one of word, number, literal, placeholder, sign and end
 	text string
 }
 
 const (
-	word        byte = 'w' // in lower case where it is not quoted
+	word        byte = 'w' // in lower case unless it is quoted
 	number      byte = 'n'
-	literal     byte = 't' // without its quotes
+	literal     byte = 't' // a quoted text, without its quotes
 	placeholder byte = '?' // its text is empty or a number
 	sign        byte = 's'
 	end         byte = 'e'
@@ -43,8 +43,8 @@ func text(query string, from int) (text string, end int) {
 	}
 }
 
-// literalOf returns the value of a text. A text that begins with 1970-01-01 is a time
-// before all others.
+// literalOf returns the value of a text. A text that begins with 1970-01-01 becomes the
+// time 0, which is before all other times.
 func literalOf(text string) any {
 	if strings.HasPrefix(text, "1970-01-01") {
 		return time.Unix(0, 0).UTC()

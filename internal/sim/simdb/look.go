@@ -13,7 +13,8 @@ var firstLook = regexp.MustCompile(`(?s)^SELECT k\.greatest, k\.hidden, s\.next_
 FROM \(SELECT MAX\((.*)\) AS greatest, (.*) AS hidden FROM (.*)\) k
 LEFT JOIN keyfill_sequences s ON s\.name = (.*)$`)
 
-// look holds the parts of such a query, all of which one transaction answers.
+// look holds the parts of a query that firstLook matches. One transaction answers all of
+// them.
 type look struct{ keys, row, other *statement }
 
 // lookOf parses a query that firstLook matches. It returns nil for any other statement.

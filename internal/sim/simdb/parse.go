@@ -5,21 +5,22 @@ import (
 	"strings"
 )
 
-// statement is a SELECT, INSERT, UPDATE or DELETE of one table, or a SELECT of none.
+// statement is a SELECT, INSERT, UPDATE or DELETE of one table, or a SELECT without a
+// table.
 type statement struct {
-	text  string // as it was sent
+	text  string // the text of the statement as it was sent
 	verb  string
-	table string // may be empty
-	of    *table // that table, if it is one of keyfill's
+	table string // the name of the table; may be empty
+	of    *table // the table, if it is one of keyfill's
 
-	key       []expr   // the primary key, if the statement can be about one row only; else nil
+	key       []expr   // the primary key, if the WHERE allows one row only; otherwise nil
 	outputs   []output // the outputs of a SELECT, or of RETURNING
-	where     expr     // nil for all rows
+	where     expr     // the condition of WHERE; nil means all rows
 	columns   []int    // the columns that an INSERT names
 	values    []expr
-	sets      []set // the assignments of an UPDATE, or of an INSERT that finds its row
-	conflicts bool  // an INSERT that finds its row is no error
-	look      *look // the parts of a query that firstLook matches; nil for others
+	sets      []set // the assignments of an UPDATE, or of an INSERT whose row exists already
+	conflicts bool  // whether an INSERT whose row exists already is no error
+	look      *look // the parts of a query that firstLook matches; nil for other statements
 }
 
 // output is a value that a statement returns for each row. With most or least, it returns
@@ -34,18 +35,18 @@ type set struct {
 	to     expr
 }
 
-// parser parses one statement. It panics at anything that it does not know: a statement
-// that is not understood exactly must not be answered.
+// parser parses one statement. It panics at anything that it does not know: it must not
+// answer a statement that it does not understand exactly.
 type parser struct {
 	text   string
 	tokens []token
-	places int // placeholders without a number
+	places int // how many placeholders without a number were read
 	of     *table
-	parts  map[string]func(key int64) int64 // columns of the application's table
+	parts  map[string]func(key int64) int64 // columns of the application's table that are computed from the key
 
-	last  int          // the column that the last value was, -1 if it was no column
+	last  int          // the index of the column that the last value was; -1 if it was not a column
 	equal map[int]expr // the values with which columns are compared by =
-	other bool         // the comparisons need not all hold
+	other bool         // whether the comparisons in equal need not all hold, as after OR
 }
 
 func (p *parser) fail(what string) {
@@ -120,7 +121,8 @@ func parseFrom(text string, places int, parts map[string]func(key int64) int64) 
 	case "insert":
 		p.insert(s)
 	case "set":
-		// These are settings of the session, which the simulated database always has.
+		// These statements set session variables that change nothing in the simulated
+		// database.
 		if text != "SET autocommit = 1, wsrep_sync_wait = 1" && text != "SET autocommit = 1" {
 			p.fail("an unknown setting")
 		}

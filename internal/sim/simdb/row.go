@@ -17,7 +17,7 @@ type table struct {
 	keys    int
 }
 
-// most is the greatest number of columns.
+// most is the greatest number of columns that one of the tables has.
 const most = 8
 
 var tables = []*table{
@@ -95,8 +95,8 @@ func (r *Row) From(old any) string {
 	return fmt.Sprintf("goes from %d to %d", before.Int(column), r.Int(column))
 }
 
-// place returns the name of a row that no other row of the server has, as in
-// [sim.Change].Row: its table and its key.
+// place returns the name that identifies a row on the server, as in [sim.Change].Row: the
+// row's table and key.
 func (t *table) place(key [most]any) string {
 	var b strings.Builder
 	b.WriteString(t.name)
@@ -114,7 +114,8 @@ func (t *table) place(key [most]any) string {
 	return b.String()
 }
 
-// Of returns a row as a change has found or left it, nil if it is not of that table.
+// Of returns the row in value, which is the old or the new value of a change; nil if it is
+// not a row of the table.
 func Of(table string, value any) *Row {
 	if r, ok := value.(*Row); ok && r.of.name == table {
 		return r
