@@ -32,7 +32,8 @@ func (e *Engine) Moved() *Engine {
 			l.programs["env"], "LD_PRELOAD=" + l.programs[fakeTime],
 			"FAKETIME_TIMESTAMP_FILE=" + clockPath(l),
 			"FAKETIME_DONT_FAKE_MONOTONIC=1",
-			// The file is read again when a second of the real time has passed.
+			// libfaketime reads the file with the clock's offset again after each second of
+			// real time.
 			"FAKETIME_CACHE_DURATION=1",
 		}, e.serve(l)...)
 	}

@@ -27,7 +27,7 @@ func (s *Server) Database(t testing.TB, driver string) string {
 	}
 	t.Cleanup(func() {
 		if s.local != nil && !s.stillRuns(t) {
-			return // the database is removed with the server's data
+			return // the database is removed together with the server's data
 		}
 		if err := s.execute(driver, fmt.Sprintf(s.engine.statements.drop, name)); err != nil {
 			t.Errorf("testdb: %s: dropping the database (is a transaction still open?): %v", s.engine.name, err)
@@ -77,9 +77,9 @@ func (s *Server) execute(driver, statement string) error {
 	return err
 }
 
-// administrator opens the administrator's own database. If no test ends the server, it
-// stays open for the next statement: opening a connection to PostgreSQL takes as much
-// time as dropping a database.
+// administrator opens the administrator's own database. If no test ends the server, the
+// database stays open for the next statement: opening a connection to PostgreSQL takes as
+// much time as dropping a database.
 func (s *Server) administrator(driver string) (*sql.DB, error) {
 	if s.mayEnd {
 		return sql.Open(driver, s.DSN(""))

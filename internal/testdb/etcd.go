@@ -20,7 +20,7 @@ import (
 // Its methods may not be called at the same time as each other.
 type EtcdMember struct {
 	name         string
-	local        *local // its files and its process
+	local        *local // the member's files and its process
 	client, peer string // URLs
 	command      []string
 }
@@ -38,7 +38,7 @@ func StartEtcd(t testing.TB, members int, options ...string) []*EtcdMember {
 }
 
 func startEtcd(members int, options []string) (cluster []*EtcdMember, err error) {
-	for range 3 { // another process may have taken a port
+	for range 3 { // try again, since another process may have taken a port meanwhile
 		if cluster, err = tryEtcd(members, options); err == nil || isMissing(err) {
 			break
 		}

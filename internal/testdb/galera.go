@@ -29,18 +29,18 @@ type galeraNode struct {
 	name  string
 	peers string // gcomm:// and the addresses of other nodes; without addresses the node begins a new cluster
 	group string // the port at which nodes talk to each other
-	ist   string // the port at which it receives changes that it has missed
+	ist   string // the port at which the node receives changes that it has missed
 
 	change   []func(*Engine) *Engine // changes of the engine, as in StartGalera
-	position string                  // the position from which it joins again after SIGKILL; else empty
+	position string                  // the position from which the node joins again after SIGKILL; otherwise empty
 
-	cluster []*Server // the nodes of its cluster, including itself
+	cluster []*Server // all nodes of the node's cluster, including itself
 }
 
 // StartGalera returns the running nodes of a Galera cluster of MariaDB, which belong to the
 // test t alone and end with it. Each node accepts writes, on 127.0.0.1. driver is the name
-// of a driver of database/sql that reads their DSNs. Each change, such as [Engine.Moved],
-// makes another engine of the one that a node would run. It skips the test as [Server.Need]
+// of a driver of database/sql that reads their DSNs. Each function in change, such as
+// [Engine.Moved], changes the engine that the nodes run. It skips the test as [Server.Need]
 // does.
 //
 // The data folder is filled once. The first node writes the cluster's position into it and
@@ -142,7 +142,8 @@ func startGalera(driver string, nodes int, change []func(*Engine) *Engine) (clus
 		}
 		cluster = append(cluster, other)
 	}
-	// The first node starts alone: the others wait for seconds if they find no node.
+	// The first node starts alone, since the other nodes would wait for seconds if they
+	// found no node.
 	for i, s := range cluster {
 		if err := s.local.start(); err != nil {
 			return cluster, fmt.Errorf("node %d: %w", i+1, err)
@@ -151,7 +152,7 @@ func startGalera(driver string, nodes int, change []func(*Engine) *Engine) (clus
 			if err := s.synced(driver); err != nil {
 				return cluster, err
 			}
-			first.peers = cluster[len(cluster)-1].galera.address() // used if the first node is started again
+			first.peers = cluster[len(cluster)-1].galera.address() // the first node uses this address if it is started again
 		}
 	}
 	for i, s := range cluster {
@@ -266,8 +267,8 @@ func (n *galeraNode) beforeRestart(l *local) error {
 	return nil
 }
 
-// AwaitSynced waits until a node of a Galera cluster that was started again has all changes
-// of the cluster. The driver is as for [StartGalera].
+// AwaitSynced waits until a node that was started again has received all changes of its
+// Galera cluster. The driver is as for [StartGalera].
 func (s *Server) AwaitSynced(t testing.TB, driver string) {
 	t.Helper()
 	if err := s.synced(driver); err != nil {
@@ -286,8 +287,8 @@ func (n *galeraNode) start() (*Server, error) {
 	return s, s.err
 }
 
-// copyOf makes a node with a copy of another one's data folder. It does not start
-// it.
+// copyOf makes a node with a copy of data, the data folder of another node. It does not
+// start it.
 func (n *galeraNode) copyOf(data string) (*Server, error) {
 	if err := n.choosePorts(); err != nil {
 		return nil, err
@@ -326,7 +327,8 @@ func copyLocal(e *Engine, data string) (_ *local, err error) {
 	return l, err
 }
 
-// synced waits until a node has all changes of the cluster, and executes statements.
+// synced waits until a node has received all changes of the cluster and executes
+// statements.
 func (s *Server) synced(driver string) error {
 	return s.await(driver, "the node did not join the cluster", func(ctx context.Context, db *sql.DB) error {
 		var name, state string
@@ -364,9 +366,9 @@ func (s *Server) await(driver, failure string, ready func(context.Context, *sql.
 const galeraMethod = "keyfill"
 
 // galeraTransfer is the script of the program by which a node gets the changes that it has
-// missed. The receiving node reports the name of a file in its folder, waits for it, and
-// ends with the position in it, which the giving node writes. The script serves only a node
-// that has nearly everything: a node that needs all data does not start.
+// missed. On the receiving node the script prints the name of a file, waits for that file,
+// and prints the position in it, which the script on the giving node writes. The script
+// serves only a node that lacks a few changes: a node that needs all data does not start.
 const galeraTransfer = `#!/bin/sh
 while [ $# -gt 0 ]; do
 	case $1 in

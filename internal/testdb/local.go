@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// How long to wait for a server that hangs, on a machine that may be slow. A server that
-// ends is noticed at once.
+// How long to wait for a server that hangs, on a machine that may be slow. If a server ends
+// instead, the wait ends at once.
 const (
 	startTimeout = 5 * time.Minute
 	stopTimeout  = 2 * time.Minute
@@ -26,16 +26,17 @@ type local struct {
 	engine   *Engine
 	programs programs
 	owner    *syscall.Credential // the user that runs it; nil means the user of this process
-	folder   string              // all its files; removed at the end
-	keeper   *process            // removes the folder while there is no other process
+	folder   string              // the folder of all files of the server; removed at the end
+	keeper   *process            // the watcher that removes the folder if this process ends before process is started
 	data     string              // inside folder
 	port     string
-	process  *process // the last one started; nil before the first
-	told     bool     // it was asked to end, and not started since
-	killed   bool     // it was ended by SIGKILL, and not started since
+	process  *process // the process that was started last; nil before the first start
+	told     bool     // whether the process was asked to end, and was not started since
+	killed   bool     // whether the process was ended by SIGKILL, and was not started since
 }
 
-// newLocal makes a server and starts it. After an error nothing is left of it.
+// newLocal makes a server and starts it. After an error no files and no process of the
+// server remain.
 func newLocal(e *Engine) (_ *local, err error) {
 	l, err := emptyLocal(e)
 	if err != nil {
@@ -53,7 +54,7 @@ func newLocal(e *Engine) (_ *local, err error) {
 		if l.port, err = freePort(); err != nil {
 			return nil, err
 		}
-		// Another process may have taken the port in between.
+		// Another process may have taken the port since it was chosen, so try another port.
 		if err = l.start(); !errors.Is(err, errPortTaken) {
 			break
 		}
@@ -129,7 +130,7 @@ func (l *local) start() error {
 		if l.process.wait(20 * time.Millisecond) {
 			if n := strings.Count(l.logText(), "pre-existing shared memory block"); n > left {
 				left = n
-				time.Sleep(20 * time.Millisecond) // the processes of the killed server are ending
+				time.Sleep(20 * time.Millisecond) // wait for the end of the killed server's processes, which still hold the shared memory
 				if err := l.run(l.engine.serve(l), l.engine.abort); err != nil {
 					return err
 				}
@@ -154,7 +155,7 @@ func (l *local) start() error {
 
 // answers returns an error unless the server accepts connections: on its Unix socket,
 // because on the port another server might answer. MariaDB and PostgreSQL open the port
-// first, and end if they cannot.
+// before the socket, and end if they cannot open it.
 func (l *local) answers() error {
 	if l.engine.socket == nil {
 		return l.engine.answers("tcp", net.JoinHostPort("127.0.0.1", l.port), l.engine.admin)
@@ -210,15 +211,16 @@ func (l *local) stop(signal syscall.Signal) error {
 	return errors.Join(err, l.kill())
 }
 
-// kill ends the server and the processes that it has started, as a power failure would.
-// The processes of PostgreSQL would end without that, but only when they next wait for
-// something.
+// kill ends the server and the processes that it has started, as a power failure would. The
+// child processes of PostgreSQL would notice the kill themselves, but only when they next
+// wait for something.
 func (l *local) kill() error {
 	if !l.isRunning() {
 		return errNotRunning
 	}
 	l.told = true
-	// A stopped server starts no other processes while its children are looked up.
+	// Stop the server first, so that it starts no other processes while its children are
+	// looked up.
 	if err := l.process.signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
@@ -227,7 +229,7 @@ func (l *local) kill() error {
 		return err
 	}
 	for _, pid := range children {
-		// The process may have ended already.
+		// ESRCH means that the process has ended already.
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
 			return err
 		}
@@ -242,7 +244,7 @@ func (l *local) kill() error {
 	return l.failed("the server survived SIGKILL")
 }
 
-// cleared removes what a process that has ended has left.
+// cleared frees the resources that the server's process has left behind after its end.
 func (l *local) cleared() {
 	if l.engine.killed != nil && l.process != nil && !l.isRunning() {
 		l.engine.killed(l.process.pid())
@@ -251,7 +253,7 @@ func (l *local) cleared() {
 
 // discard ends the server at once and removes its files.
 func (l *local) discard() {
-	// Errors do not matter: the watcher ends the server below.
+	// Errors are ignored, since the watcher process ends the server in any case.
 	if l.killed && l.engine.sharesMemory {
 		_ = l.start()
 	}
@@ -261,7 +263,7 @@ func (l *local) discard() {
 	l.cleared()
 	err := os.RemoveAll(l.folder)
 	if l.process == nil {
-		l.keeper.abandon() // the keeper removes what is still there
+		l.keeper.abandon() // the keeper removes what RemoveAll has not removed
 		return
 	}
 	if err == nil && !l.isRunning() {
@@ -285,7 +287,7 @@ func (l *local) logText() string {
 }
 
 func (l *local) logTail() string {
-	const lines = 100 // MariaDB writes some 70 when it crashes
+	const lines = 100 // enough for a crash of MariaDB, which writes some 70 lines
 	all := strings.Split(l.logText(), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
@@ -320,14 +322,15 @@ func newFolder(owner *syscall.Credential) (string, *process, error) {
 	if owner != nil && !everyoneMayWrite(parent) {
 		parent = "/tmp"
 	}
-	// A short name: the path of a Unix socket has about 100 bytes.
+	// The name is short, since the path of a Unix socket in the folder may have only about
+	// 100 bytes.
 	folder := filepath.Join(parent, "keyfill-"+strconv.FormatUint(rand.Uint64(), 36))
 	keeper, err := startKeeper(folder)
 	if err != nil {
 		return "", nil, err
 	}
 	if err := os.Mkdir(folder, 0o700); err != nil {
-		keeper.release() // the folder may be another process's
+		keeper.release() // do not remove the folder, which may belong to another process
 		return "", nil, err
 	}
 	if owner != nil {

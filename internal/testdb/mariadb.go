@@ -29,7 +29,7 @@ func MariaDB() *Engine {
 		durable: []string{"--innodb-flush-log-at-trx-commit=1", "--innodb-flush-method=fsync"},
 		forgets: []string{
 			"--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF",
-			// Statistics of tables are written at each CREATE TABLE otherwise.
+			// Without this option the server writes statistics at each CREATE TABLE.
 			"--innodb-stats-persistent=OFF",
 		},
 		stop:  syscall.SIGTERM,
@@ -45,7 +45,7 @@ func MariaDB() *Engine {
 }
 
 func findMariaDB() (programs, error) {
-	// mariadb-install-db calls the third program.
+	// mariadb-install-db calls my_print_defaults.
 	return findEach("mariadbd", "mariadb-install-db", "my_print_defaults")
 }
 
@@ -53,7 +53,7 @@ func installMariaDB(l *local) []string {
 	return append([]string{
 		l.programs["mariadb-install-db"], "--no-defaults",
 		"--datadir=" + l.data,
-		// An administrator without a password, at localhost and 127.0.0.1.
+		// This creates an administrator without a password, at localhost and 127.0.0.1.
 		"--auth-root-authentication-method=normal",
 		"--skip-test-db", "--skip-name-resolve",
 	}, fastMariaDB(l)...)
@@ -74,8 +74,8 @@ func serveMariaDB(l *local) []string {
 	}, fastMariaDB(l)...)
 }
 
-// Both programs get fastMariaDB, since a log of another size would be made anew
-// at the first start.
+// mariadbd and mariadb-install-db both get these options: if they differed in the size of
+// the log, the server would create the log again at its first start.
 func fastMariaDB(l *local) []string {
 	return []string{
 		"--tmpdir=" + l.folder,

@@ -25,11 +25,11 @@ func PgBouncer(server *Server, mode string, size int) *Engine {
 			find: func() (programs, error) { return findEach("pgbouncer") },
 			configure: func(l *local) error {
 				text := []byte(configPgBouncer(l, server, mode, size))
-				return os.WriteFile(fileOfPgBouncer(l), text, 0o644) // others cannot enter the folder
+				return os.WriteFile(fileOfPgBouncer(l), text, 0o644) // users other than the owner cannot enter the folder, so the file may be readable
 			},
 		},
 		serve: func(l *local) []string { return []string{l.programs["pgbouncer"], fileOfPgBouncer(l)} },
-		// If the port is taken, pgbouncer still runs, with its Unix socket.
+		// If the port is taken, pgbouncer does not end, but serves only its Unix socket.
 		taken:  "cannot listen on",
 		socket: socketPostgreSQL,
 		stop:   syscall.SIGTERM, // "immediate shutdown"

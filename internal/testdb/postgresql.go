@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// PostgreSQL returns the engine whose programs are postgres and initdb
-// (Debian's package postgresql). Of several versions, each in a folder of its
-// own below /usr/lib/postgresql, the newest is taken.
+// PostgreSQL returns the engine whose programs are postgres and initdb (Debian's package
+// postgresql). If several versions are installed, each in its own folder below
+// /usr/lib/postgresql, it uses the newest one.
 func PostgreSQL() *Engine {
 	return &Engine{
 		name:     "PostgreSQL",
@@ -29,7 +29,8 @@ func PostgreSQL() *Engine {
 		durable: []string{"-c", "fsync=on", "-c", "full_page_writes=on"},
 		forgets: []string{
 			"-c", "synchronous_commit=off", "-c", "wal_level=minimal", "-c", "max_wal_senders=0",
-			// So tables that are filled and emptied all the time do not grow.
+			// Frequent vacuuming keeps tables from growing that are filled and emptied all
+			// the time.
 			"-c", "autovacuum_naptime=10s",
 		},
 		stop:  syscall.SIGINT,  // "fast shutdown"
@@ -87,7 +88,7 @@ func servePostgreSQL(l *local) []string {
 		// Commits are written before they are confirmed, though never
 		// synced. With "off" some would be lost by Kill.
 		"synchronous_commit=on",
-		// Shared memory is in the data folder, so that none is left after Kill.
+		// Shared memory is in files of the data folder, so that Kill leaves none behind.
 		"dynamic_shared_memory_type=mmap",
 	} {
 		args = append(args, "-c", setting)
@@ -137,7 +138,8 @@ func dsnPostgreSQL(address *url.URL, database string) string {
 	return u.String()
 }
 
-// pathPostgreSQL names the socket's folder, from which both drivers make its path.
+// pathPostgreSQL returns a DSN that names the socket's folder, from which pgx and lib/pq
+// make the socket's path.
 func pathPostgreSQL(dsn, socket string) string {
 	u, err := url.Parse(dsn)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // preparedVariable names a folder in which test binaries share data folders that were just
-// filled: the first server of an engine leaves a copy there, the next ones begin with it.
-// Every user may write into it. Its creator removes it.
+// filled: the first server of an engine leaves a copy of its data folder there, and later
+// servers start with that copy. Every user may write into it. Its creator removes it.
 const preparedVariable = "KEYFILL_TEST_PREPARED"
 
 // copyPrepared copies the prepared data folder. If there is none, it prepares one.

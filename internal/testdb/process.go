@@ -27,17 +27,17 @@ import (
 //	 └─────────▶ sh, then server   removes the folder
 type process struct {
 	cmd   *exec.Cmd
-	pipe  *os.File      // to the watcher
+	pipe  *os.File      // the writing end of the pipe to the watcher
 	ended chan struct{} // closed when the process is gone
 }
 
 // guarded is a shell script that runs a command, beside a watcher that reads the pipe at
 // descriptor 3. $1 is the folder to remove, $2 the signal that ends the command, the rest
-// is the command. Signal 0 lets it finish: after an initdb that is cut short, shared memory
-// stays.
+// is the command. Signal 0 means that the watcher lets the command finish, since an
+// interrupted initdb leaves shared memory behind.
 //
 // The watcher reads "gone" when the command has ended (its process id may then be
-// another's) and "keep" when there is nothing left to do.
+// another's) and "keep" when it has nothing left to do.
 //
 // The double fork keeps the watcher from being the server's child: postgres does not expect
 // children that it has not started.
@@ -73,7 +73,7 @@ exec "$@" 3<&-
 
 // keeps is the script of a watcher without a command, for a folder that no process uses
 // yet: $1. It ignores the signals that end the programs of a terminal. Its working
-// directory is no such folder.
+// directory is / instead of the folder, so that the folder can be removed.
 const keeps = `
 trap '' HUP INT QUIT TERM
 cd /
@@ -122,7 +122,7 @@ func startProcess(command []string, signal syscall.Signal, folder string, owner 
 	defer log.Close()
 
 	cmd := exec.Command("/bin/sh", append([]string{"-c", guarded, "sh", folder, strconv.Itoa(int(signal))}, command...)...)
-	cmd.Dir = folder // the owner may not be able to enter this process's folder
+	cmd.Dir = folder // run in folder, since the owner may not be able to enter this process's working directory
 	// The environment of this process is not passed on: the server would obey PGPORT and
 	// the like.
 	cmd.Env = []string{
@@ -139,7 +139,7 @@ func startProcess(command []string, signal syscall.Signal, folder string, owner 
 	}
 	p := &process{cmd: cmd, pipe: pipe, ended: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait() // its result is in cmd.ProcessState
+		_ = cmd.Wait() // the result is read from cmd.ProcessState instead
 		p.tell("gone")
 		close(p.ended)
 	}()
@@ -152,7 +152,7 @@ func (p *process) pid() int { return p.cmd.Process.Pid }
 
 func (p *process) signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
 
-// wait reports whether the process ends within some time.
+// wait waits for at most d, and reports whether the process has ended.
 func (p *process) wait(d time.Duration) bool {
 	select {
 	case <-p.ended:
@@ -170,14 +170,14 @@ func (p *process) wait(d time.Duration) bool {
 // succeeded reports whether a process that has ended did so with success.
 func (p *process) succeeded() bool { return p.cmd.ProcessState.Success() }
 
-// release ends the watcher. The process must have ended.
+// release ends the watcher. The watched process must have ended before.
 func (p *process) release() {
 	p.tell("keep")
 	p.abandon()
 }
 
 // abandon leaves the process and its folder to the watcher.
-func (p *process) abandon() { _ = p.pipe.Close() } // a second Close does no harm
+func (p *process) abandon() { _ = p.pipe.Close() } // a second Close only returns an error
 
 // tell sends the watcher a word. It ignores an error: without the watcher the word is not
 // needed.
@@ -187,7 +187,7 @@ func (p *process) tell(word string) { _, _ = p.pipe.WriteString(word + "\n") }
 // system shows them in /proc, else none.
 func childrenOf(pid int) []int {
 	var children []int
-	paths, _ := filepath.Glob("/proc/[0-9]*") // an error is only possible for a malformed pattern
+	paths, _ := filepath.Glob("/proc/[0-9]*") // Glob fails only for a malformed pattern
 	for _, path := range paths {
 		child, err := strconv.Atoi(filepath.Base(path))
 		if err != nil {
@@ -200,8 +200,8 @@ func childrenOf(pid int) []int {
 	return children
 }
 
-// anyAlive reports whether one of the processes still runs. One that has ended
-// without being waited for does not.
+// anyAlive reports whether one of the processes still runs. A process that has ended, but
+// whose parent has not waited for it (a zombie), does not count.
 func anyAlive(pids []int) bool {
 	return slices.ContainsFunc(pids, func(pid int) bool {
 		state, _ := processState(pid)
@@ -216,11 +216,11 @@ func processState(pid int) (state string, parent int) {
 	if err != nil {
 		return "", 0
 	}
-	// 123 (name) S 99 …, where the name may hold anything.
+	// The text has the form 123 (name) S 99 …, where the name may hold any character.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 2 {
 		return "", 0
 	}
-	parent, _ = strconv.Atoi(fields[1]) // the kernel writes a number
+	parent, _ = strconv.Atoi(fields[1]) // this never fails, since the kernel writes a number
 	return fields[0], parent
 }

@@ -60,7 +60,7 @@ func findIn(folders []string, names ...string) (programs, error) {
 func folders() []string {
 	list := filepath.SplitList(os.Getenv("PATH"))
 	list = append(list, "/usr/sbin", "/usr/bin", "/usr/local/bin")
-	versions, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // an error is only possible for a malformed pattern
+	versions, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // Glob fails only for a malformed pattern
 	slices.SortFunc(versions, func(a, b string) int {
 		return -cmp.Compare(postgresVersion(a), postgresVersion(b))
 	})

@@ -21,7 +21,8 @@ func Prometheus(config, rules string) *Engine {
 		files: serverFiles{
 			find: func() (programs, error) { return findEach("prometheus") },
 			configure: func(l *local) error {
-				// Others cannot enter the folder.
+				// Users other than the owner cannot enter the folder, so the files may be
+				// readable.
 				return errors.Join(
 					os.WriteFile(filepath.Join(l.folder, "prometheus.yml"), []byte(config), 0o644),
 					os.WriteFile(filepath.Join(l.folder, "rules.yml"), []byte(rules), 0o644))

@@ -41,8 +41,9 @@ func redisServer(options ...string) *Engine {
 	})
 }
 
-// StartRedisCluster returns the running nodes of a Redis Cluster, which share the slots and
-// have no replicas. They belong to the test t alone and end with it.
+// StartRedisCluster returns the running nodes of a Redis Cluster, which divide the slots
+// (parts of the keys) among them and have no replicas. They belong to the test t alone and
+// end with it.
 func StartRedisCluster(t testing.TB, nodes int) []*RedisServer {
 	t.Helper()
 	var all []*RedisServer
@@ -74,8 +75,8 @@ func StartRedisCluster(t testing.TB, nodes int) []*RedisServer {
 
 // StartRedisSentinel returns a running sentinel that watches a primary by the name "main",
 // and makes a replica the primary as soon as the sentinel alone has missed the primary for
-// ten minutes. A test shortens that by SENTINEL SET when it has killed the primary: one that
-// runs would be missed too where the machine is busy.
+// ten minutes. A test shortens that time by SENTINEL SET after it has killed the primary.
+// With a short time the sentinel could also miss a running primary on a busy machine.
 func StartRedisSentinel(t testing.TB, primary *RedisServer) *RedisServer {
 	t.Helper()
 	e := redisEngine(func(l *local) []string {
@@ -93,7 +94,7 @@ func StartRedisSentinel(t testing.TB, primary *RedisServer) *RedisServer {
 		if err := os.WriteFile(sentinelFile(l), []byte(text), 0o644); err != nil {
 			return err
 		}
-		return own(l, sentinelFile(l)) // the sentinel writes into the file what it finds out
+		return own(l, sentinelFile(l)) // the sentinel writes its findings into this file, so the server's user must own it
 	}
 	return startRedis(t, e)
 }
@@ -219,7 +220,7 @@ func (s *RedisServer) Follow(t testing.TB, primary *RedisServer) {
 }
 
 // Reach waits until a replica has each write that the primary has by now. The command WAIT
-// would not do: it knows nothing of writes on other connections.
+// is not enough, since it ignores writes on other connections.
 func (s *RedisServer) Reach(t testing.TB, primary *RedisServer) {
 	t.Helper()
 	written := primary.offset(t)

@@ -14,7 +14,7 @@ type Shared[S any] struct {
 	start func() (S, error)
 	end   func(S)
 
-	once   sync.Once // guards the start, and all the fields below
+	once   sync.Once // guards the start and the fields below
 	server S
 	err    error // why there is no server
 }

@@ -32,9 +32,9 @@
 //	KEYFILL_TEST_POSTGRESQL  postgres://user:password@host:port?sslmode=disable
 //	KEYFILL_TEST_POSTGRESQL18  the same for version 18
 //
-// name a running server to use instead. The user must be allowed to create
-// databases. What follows the "?" goes to the driver as it is. [Start] does
-// not look at them: a named server is not ours to kill.
+// name a running server to use instead. The user must be allowed to create databases. What
+// follows the "?" goes to the driver as it is. [Start] ignores these variables, since a
+// test must not kill a server that belongs to the user.
 //
 //	KEYFILL_TEST_PREPARED    a folder
 //
@@ -63,18 +63,18 @@ import (
 type Server struct {
 	engine *Engine
 
-	once    sync.Once // guards the start, and all the fields below
+	once    sync.Once // guards the start and the fields below
 	err     error     // why there is no server
 	address *url.URL  // user, host and port; never a database
 	local   *local    // nil if the environment names the server
 
-	galera *galeraNode // nil unless it is a node of a cluster
-	mayEnd bool        // a test may stop or kill it
+	galera *galeraNode // nil unless the server is a node of a Galera cluster
+	mayEnd bool        // whether a test may stop or kill the server
 
 	admin  sync.Mutex         // guards admins
-	admins map[string]*sql.DB // by driver: see administrator
+	admins map[string]*sql.DB // the administrator's databases, by driver: see administrator
 
-	crash sync.Mutex // held while a test looks for a crash
+	crash sync.Mutex // held while a test checks whether the server has crashed
 }
 
 // New returns a server that starts when it is first needed. It ends with the
@@ -84,7 +84,7 @@ func New(e *Engine) *Server { return &Server{engine: e} }
 // Main runs the tests and then ends the servers and removes their data. It is
 // the whole body of a TestMain.
 func Main(m *testing.M, servers ...*Server) {
-	m.Run() // keeps the exit code in m, where package testing finds it
+	m.Run() // Run keeps the exit code in m, where package testing finds it
 	for _, s := range servers {
 		s.discard()
 	}
@@ -204,7 +204,8 @@ func (s *Server) mustBeLocal(t testing.TB) *local {
 
 func (s *Server) startLocal() { s.use(newLocal(s.engine)) }
 
-// use sets the server that was started, or notes the error that has prevented it.
+// use sets the server that was started, or keeps the error because of which it did not
+// start.
 func (s *Server) use(l *local, err error) {
 	if err != nil {
 		s.err = err
