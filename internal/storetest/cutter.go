@@ -13,14 +13,14 @@ import (
 
 // cutter forwards connections from clients to a server. When it is armed, it drops the
 // server's next answer and the connection, after the server has done what was asked. If
-// every is set, it also drops one of so many answers.
+// every is n, it also drops each nth answer.
 type cutter struct {
 	listener net.Listener
 	server   *Server
 
 	mu       sync.Mutex
 	armed    bool
-	every    int // if it is 0, answers are only dropped when armed
+	every    int // n means that each nth answer is dropped, 0 that answers are only dropped when armed
 	answered int
 	cuts     int
 }
@@ -117,8 +117,8 @@ func (c *cutter) open(t *testing.T) keysource.Store {
 }
 
 // testAnswerLost checks that the integers of a reservation whose answer was lost are given
-// to no source, that the loss is an error, and that the store gives others when it is asked
-// again.
+// to no source, that the loss is an error, and that the store gives other integers when it
+// is asked again.
 func testAnswerLost(t *testing.T, o Options) {
 	c := startCutter(t, o.Server)
 	st, _ := state(1)
@@ -137,7 +137,7 @@ func testAnswerLost(t *testing.T, o Options) {
 		case got.First < seen:
 			t.Fatalf("after %d came %+v", seen, got)
 		case seen > 0 && got.First == seen+10:
-			gaps++ // the integers of the lost answer
+			gaps++ // the integers of the lost answer are a gap
 		case seen > 0 && got.First != seen:
 			t.Errorf("after %d came %+v", seen, got)
 		}

@@ -19,7 +19,7 @@ type DriverOptions struct {
 	Driver keysource.EndpointsDriver
 	Name   string // the name under which it is registered with database/sql
 
-	Plain, Secure, Foreign string          // schemes of addresses; the last one is not the driver's
+	Plain, Secure, Foreign string          // schemes of addresses: without TLS, with TLS, and one that the driver does not accept
 	Fields                 []Fields        // fields that only this driver accepts or refuses
 	DSNs                   map[string]bool // DSNs, and whether the driver accepts them
 
@@ -31,7 +31,7 @@ type DriverOptions struct {
 type Fields struct {
 	Name      string
 	Endpoints keysource.Endpoints
-	Want      string // empty if there must be no error
+	Want      string // a word of the error; empty if there must be no error
 }
 
 // RunDriver tests which fields and DSNs a driver accepts. The tests need no server.
@@ -126,7 +126,8 @@ func (o DriverOptions) testNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	st := State("orders")
-	// The error does not mention the server if there was no time to be refused by it.
+	// If the context ends before the connection is refused, the error does not mention the
+	// server, so try longer limits.
 	ctx, err := t.Context(), context.DeadlineExceeded
 	for limit := time.Second; limit < 2*time.Minute && errors.Is(err, context.DeadlineExceeded); limit *= 4 {
 		var cancel context.CancelFunc

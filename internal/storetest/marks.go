@@ -8,7 +8,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// marked returns the state of a snowflake. No store may ask where it begins.
+// marked returns the state of a snowflake. It fails the test if a store asks for the first
+// integer of the state, which a snowflake does not have.
 func marked(t *testing.T) keysource.State {
 	st, _ := state(1)
 	st.First = func(context.Context) (int64, error) {
@@ -26,7 +27,8 @@ func mark(t *testing.T, m keysource.Marker, until, before int64) {
 	}
 }
 
-// testMark checks that each worker has a mark of its own, which begins at 0 and only grows.
+// testMark checks that each worker has its own mark (the time up to which it may make
+// keys), which begins at 0 and only grows.
 func testMark(t *testing.T, o Options) {
 	s, st := o.open(t), marked(t)
 	one, again, other := s.Marker(st, 3, "a"), o.open(t).Marker(st, 3, "b"), s.Marker(st, 30, "a")
@@ -50,7 +52,7 @@ func testMarkAtOnce(t *testing.T, o Options) {
 	const stores, each, rounds = 4, 2, 30
 	st := marked(t)
 	var mu sync.Mutex
-	taken := map[int64]int64{} // the value after a call, by the value before it
+	taken := map[int64]int64{} // the mark after each call, by the mark before the call
 	var group sync.WaitGroup
 	for range stores {
 		s := o.open(t)
@@ -67,7 +69,7 @@ func testMarkAtOnce(t *testing.T, o Options) {
 					}
 					if before >= until {
 						until = before
-						continue // the caller has got no time
+						continue // the call has not raised the mark, so this caller has got no time
 					}
 					mu.Lock()
 					if other, twice := taken[before]; twice {
@@ -80,7 +82,7 @@ func testMarkAtOnce(t *testing.T, o Options) {
 		}
 	}
 	group.Wait()
-	// The value after one call is the value before the next one.
+	// Follow the calls from 0 on: the mark after one call is the mark before the next one.
 	at, n := int64(0), 0
 	for until, ok := taken[at]; ok; until, ok = taken[at] {
 		at, n = until, n+1
@@ -123,8 +125,8 @@ func testBind(t *testing.T, o Options) {
 	}
 }
 
-// testBindAtOnce checks that one of several states succeeds if they are bound to a column
-// at once.
+// testBindAtOnce checks that exactly one of several states (stored counters) is bound to a
+// column if all of them are bound to it at once.
 func testBindAtOnce(t *testing.T, o Options) {
 	const states, rounds = 4, 10
 	var open []keysource.Store

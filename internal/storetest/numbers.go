@@ -34,7 +34,8 @@ func testReserve(t *testing.T, o Options) {
 	}
 }
 
-// testReserveEnd checks that the rest up to Max is reserved, and then nothing.
+// testReserveEnd checks that a store reserves the remaining integers up to Max, and none
+// after that.
 func testReserveEnd(t *testing.T, o Options) {
 	for _, last := range []int64{12, math.MaxInt32, math.MaxInt64 - 1} {
 		st, _ := state(last - 9)
@@ -104,7 +105,7 @@ func testReserveAtOnce(t *testing.T, o Options) {
 }
 
 // testFirst checks that only a missing state (a stored counter) is created, and that a
-// raised one is not created again.
+// raised state is not created again.
 func testFirst(t *testing.T, o Options) {
 	s := o.open(t)
 	for _, first := range []int64{1, 7, math.MaxInt64 - 1} {
@@ -122,12 +123,12 @@ func testFirst(t *testing.T, o Options) {
 	}
 }
 
-// unknownFirst is the error if it is not known where a state begins.
+// unknownFirst is the error of a state's First that cannot tell the first integer.
 type unknownFirst struct{}
 
 func (unknownFirst) Error() string { return "nobody knows" }
 
-// testFirstFails checks that a state is not created if it is not known where it begins.
+// testFirstFails checks that a state is not created if its First returns an error.
 func testFirstFails(t *testing.T, o Options) {
 	s := o.open(t)
 	st, asked := state(5)

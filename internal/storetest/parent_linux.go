@@ -5,6 +5,6 @@ import (
 	"syscall"
 )
 
-// endWithParent makes a process end when this one does, however that ends: a process that a
-// test has stopped would stay for ever.
+// endWithParent makes the process of c end when this process ends, for whatever reason.
+// Otherwise a process that a test has stopped by SIGSTOP would stay for ever.
 func endWithParent(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -64,7 +64,7 @@ func drawAll(d keysource.StoreDriver, text string) error {
 	}
 }
 
-// drawing is a process that draws keys, each of which it prints.
+// drawing is a process that draws keys and prints each of them.
 type drawing struct {
 	*exec.Cmd
 	lines *bufio.Scanner
@@ -93,7 +93,7 @@ func (s *Server) startDrawing(t *testing.T, o SourceOptions, between time.Durati
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = d.Process.Kill() // it may have ended
+		_ = d.Process.Kill() // Kill fails if the process has ended already
 		_ = d.Wait()
 	})
 	return d
@@ -128,7 +128,7 @@ func (d *drawing) signal(t *testing.T, s syscall.Signal) {
 }
 
 // testStopped checks that a process that is stopped for longer than its lease loses what it
-// has leased to another process, and makes no key that the other one makes.
+// has leased to another process, and makes no key that the other process makes.
 func testStopped(t *testing.T, o Options) {
 	for _, kind := range []string{"series", "leased"} {
 		t.Run(kind, func(t *testing.T) {
@@ -163,8 +163,8 @@ func testStopped(t *testing.T, o Options) {
 	}
 }
 
-// testProcessesKilled checks that no key comes twice if processes are killed one after the
-// other, and others replace them.
+// testProcessesKilled checks that no key is made twice if processes are killed one after
+// the other and new processes replace them.
 func testProcessesKilled(t *testing.T, o Options) {
 	for _, kind := range Kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -174,12 +174,12 @@ func testProcessesKilled(t *testing.T, o Options) {
 			for i := range 5 {
 				of.Owner = fmt.Sprint("owner", i)
 				d := o.Server.startDrawing(t, of, 0)
-				d.take(t, &all, 30+i) // in the middle of a block of reserved integers
+				d.take(t, &all, 30+i) // so many keys that the process is killed in the middle of a block of reserved integers
 				if err := d.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}
 				for key, err := d.next(); err == nil; key, err = d.next() {
-					all.Add(t, key) // keys that it had printed before it was killed
+					all.Add(t, key) // the keys that the process had printed before it was killed
 				}
 			}
 		})
@@ -198,7 +198,7 @@ func StartDrawers(t *testing.T, n int, s *Server, o SourceOptions) *Drawers {
 	t.Helper()
 	ds := &Drawers{}
 	var readers sync.WaitGroup
-	t.Cleanup(readers.Wait) // called after the processes were killed
+	t.Cleanup(readers.Wait) // waits for the readers after the processes were killed
 	for i := range n {
 		o.Owner = fmt.Sprint("owner", i)
 		d := s.startDrawing(t, o, 3*time.Millisecond)
@@ -219,8 +219,8 @@ func StartDrawers(t *testing.T, n int, s *Server, o SourceOptions) *Drawers {
 	return ds
 }
 
-// GoOn waits until each process has drawn more keys than a block has, so that the store was
-// asked.
+// GoOn waits until each process has drawn more keys than a block has, so that the store
+// must have answered a request.
 func (ds *Drawers) GoOn(t *testing.T, when string) {
 	t.Helper()
 	began := time.Now()

@@ -65,8 +65,8 @@ func moved(t *testing.T, s keysource.SeriesStore, one keysource.Series, to int64
 	return now
 }
 
-// stays checks that no integer of a series is reserved if the caller knows an old version
-// of it.
+// stays checks that Move reserves no integer of a series if one, the series as the caller
+// knows it, is out of date.
 func stays(t *testing.T, s keysource.SeriesStore, one keysource.Series, to int64, is keysource.Series) {
 	t.Helper()
 	now, ok, err := s.Move(t.Context(), one, to)
@@ -109,7 +109,8 @@ func testSeriesOpen(t *testing.T, o Options) {
 	}
 }
 
-// testSeriesEnd checks that there are no series beyond Max, and none with fewer integers.
+// testSeriesEnd checks that Open makes no series beyond Max, and no series with fewer
+// integers than the others.
 func testSeriesEnd(t *testing.T, o Options) {
 	for _, last := range []int64{25, math.MaxInt64 - 1} {
 		st, _ := state(last - 24)
@@ -139,7 +140,7 @@ func testSeriesMove(t *testing.T, o Options) {
 	wrong := now
 	wrong.Epoch++
 	stays(t, a, wrong, 6, now)
-	now = moved(t, a, now, 4) // only the lease is renewed
+	now = moved(t, a, now, 4) // to is unchanged, so only the lease is renewed
 	now = moved(t, again, now, size+1)
 	stays(t, a, keysource.Series{First: 500, Last: 509, Next: 500, Epoch: 1}, 501, keysource.Series{})
 	want(t, "a used-up one", must(t)(a.Own(t.Context())), now)
@@ -159,7 +160,7 @@ func testSeriesGiveUp(t *testing.T, o Options) {
 			t.Errorf("GiveUp(%+v, %d): %v", one, to, err)
 		}
 	}
-	give(b, now, 1) // the series does not belong to b
+	give(b, now, 1) // b gives up a series that does not belong to it, which must do nothing
 	want(t, "a series that another one gave up", must(t)(a.Own(t.Context())), now)
 	give(a, now, 5)
 	want(t, "what is left", must(t)(a.Own(t.Context())), keysource.Series{})
@@ -171,7 +172,7 @@ func testSeriesGiveUp(t *testing.T, o Options) {
 	stays(t, a, now, 9, foreign)
 	give(a, now, 1)
 	next := moved(t, b, taken, 7)
-	give(b, taken, 6) // it has moved since, in a request whose answer was lost
+	give(b, taken, 6) // the series has moved on, in a request whose answer b did not get
 	want(t, "what has moved", must(t)(c.TakeOver(t.Context(), 1)), keysource.Series{First: 1, Last: size, Next: next.Next, Epoch: 3, Own: true})
 }
 
@@ -191,14 +192,14 @@ func testSeriesSpent(t *testing.T, o Options) {
 	}
 }
 
-// takeOver takes over a series as soon as a lease has run out.
+// takeOver takes over a series as soon as the lease of one has expired.
 func takeOver(t *testing.T, s keysource.SeriesStore, n int64) keysource.Series {
 	t.Helper()
 	for {
 		if taken := must(t)(s.TakeOver(t.Context(), n)); taken.First > 0 {
 			return taken
 		}
-		time.Sleep(20 * time.Millisecond) // the timeout of the test binary ends this loop
+		time.Sleep(20 * time.Millisecond) // if this never ends, the timeout of the test binary ends it
 	}
 }
 
@@ -230,10 +231,11 @@ func testSeriesTakeOver(t *testing.T, o Options) {
 		t.Errorf("the next series is %+v", next)
 	}
 	want(t, "what is taken over after a used-up series", takeOver(t, b, 1), keysource.Series{First: next.First, Last: next.Last, Next: next.Next, Epoch: 2, Own: true})
-	// The lease that was renewed first may still end last.
+	// The lease of the spent series may expire last, although it was renewed first, so wait
+	// until the series is removed.
 	own := must(t)(b.Own(t.Context()))
 	for own.First == spent.First {
-		time.Sleep(20 * time.Millisecond) // the timeout of the test binary ends this loop
+		time.Sleep(20 * time.Millisecond) // if this never ends, the timeout of the test binary ends it
 		must(t)(b.TakeOver(t.Context(), 1))
 		own = must(t)(b.Own(t.Context()))
 	}
@@ -248,7 +250,7 @@ func testSeriesLowest(t *testing.T, o Options) {
 	all := owners(t, o.held(), "a", "b")
 	a, b := all[0], all[1]
 	var made []keysource.Series
-	for i := range int64(12) { // they begin at 1, 11, … 111, which as texts are in another order
+	for i := range int64(12) { // the series begin at 1, 11, … 111, which are in another order if compared as texts
 		one := must(t)(a.Open(t.Context(), 0))
 		if i < 2 {
 			one = moved(t, a, one, one.Last)
@@ -297,7 +299,7 @@ func testSeriesRenewed(t *testing.T, o Options) {
 }
 
 // testSeriesAtOnce checks that no integer of a series (a range of integers) has two owners,
-// while owners take over series that others give up or leave to their leases.
+// while owners take over series that other owners give up or whose leases expire.
 func testSeriesAtOnce(t *testing.T, o Options) {
 	const stores, each, rounds = 3, 3, 12
 	st, _ := state(1)
@@ -315,7 +317,7 @@ func testSeriesAtOnce(t *testing.T, o Options) {
 						one, err = own.Open(t.Context(), 0)
 					}
 					if errors.Is(err, keysource.ErrStoreDown) {
-						continue // the machine is busy; the lease of what it has opened runs out
+						continue // the machine is too busy; a series that was opened all the same is free when its lease expires
 					}
 					if err != nil {
 						t.Errorf("TakeOver or Open: %v", err)
@@ -327,13 +329,13 @@ func testSeriesAtOnce(t *testing.T, o Options) {
 						return
 					}
 					if !ok {
-						continue // another owner has taken it over
+						continue // another owner has taken the series over
 					}
 					mu.Lock()
 					all = append(all, keysource.Reservation{First: one.Next, N: 3})
 					mu.Unlock()
 					if (round+i)%3 == 0 {
-						continue // as if it had been killed
+						continue // keep the series without giving it up, as a killed owner does
 					}
 					if err := own.GiveUp(t.Context(), now, now.Next); err != nil {
 						t.Errorf("GiveUp: %v", err)

@@ -10,7 +10,7 @@ import (
 // start processes need it.
 type Server struct {
 	Driver keysource.StoreDriver
-	Scheme string // begins a DSN, before the address
+	Scheme string // the beginning of a DSN, before the address
 	Addr   string // host:port; several servers have commas between them
 
 	// Answers reports whether bytes that the server has sent hold an answer to a store.

@@ -8,9 +8,9 @@ import (
 )
 
 // Shards inserts rows into the table orders of four SQLite databases, with keys from the
-// store "central", and checks that no key is in two of them. register registers a driver of
-// SQLite under a name, with a policy in which the table orders has the given source and the
-// store has the given prefix.
+// store "central", and checks that no key is in two of these databases. register registers
+// a driver of SQLite under a name, with a policy in which the table orders has the given
+// source and the store has the given prefix.
 func Shards(t *testing.T, register func(name, prefix, source string) error) {
 	for kind, source := range map[string]string{
 		"sequence":  "{kind: sequence, store: central, ensure_schema: true, start: 1}",
@@ -42,7 +42,7 @@ func fillShard(t *testing.T, driver string, all *Seen) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // all shards are closed at the end of the test
+	t.Cleanup(func() { // close at the end of the test, so that the sources of all shards are open at the same time
 		if err := db.Close(); err != nil {
 			t.Errorf("Close: %v", err)
 		}

@@ -27,7 +27,7 @@ var patient = keysource.Env{StoreWait: time.Hour}
 // settings describe how a kind of source is opened.
 type settings struct {
 	size  int64 // the number of integers of a series, a range that one owner has; 0 for a sequence
-	block int64 // the size of a block; 0 if it adapts to use
+	block int64 // the size of a block; 0 if it adapts to the use
 }
 
 var kinds = map[string]settings{
@@ -36,7 +36,7 @@ var kinds = map[string]settings{
 	"block":    {block: 1},
 	"series":   {size: 1000, block: 20},
 	"short":    {size: 100},
-	"usual":    {size: counting.DefaultSeries}, // what a policy without further settings opens
+	"usual":    {size: counting.DefaultSeries}, // the default of a policy
 	"leased":   {size: 1},                      // a snowflake whose worker's number is leased
 }
 
@@ -99,7 +99,7 @@ func (o SourceOptions) Draw(t *testing.T, all *Seen, s keysource.Store, n int) {
 		}
 		all.Add(t, key)
 	}
-	_ = src.Close(context.WithoutCancel(t.Context())) // its answer may be lost, too
+	_ = src.Close(context.WithoutCancel(t.Context())) // an error is ignored, since the answer to Close may be lost too
 }
 
 // Seen holds the keys that were drawn.
@@ -130,7 +130,7 @@ func (s *Seen) Count() int {
 }
 
 // testSources checks that sources in several processes, each with several users, make no
-// key twice. On a server there are 10⁵ keys of each kind, except for kinds that send a
+// key twice. With a Server it draws 10⁵ keys of each kind, except for kinds that send a
 // request for each key.
 func testSources(t *testing.T, o Options) {
 	few := swarm{stores: 4, users: 4, draws: cmp.Or(o.Draws, 500)}
@@ -194,11 +194,11 @@ func (s swarm) draw(t *testing.T, open func(i int) (Source, error)) {
 }
 
 // testWorkerNumbers checks that if 16 stores with 4 sources each lease a worker's number at
-// once, no two of them have the same number, and that numbers that are returned are taken
-// again, the lowest first.
+// once, no two of them have the same number, and that numbers that were given back are
+// leased again, the lowest first.
 func testWorkerNumbers(t *testing.T, o Options) {
 	const stores, each = 16, 4
-	const lasts = 10 * time.Minute // longer than this test
+	const lasts = 10 * time.Minute // longer than this test takes, so that no lease expires
 	numbers := State(name("workers"))
 	numbers.Max = stores * each
 	for round := range 2 {

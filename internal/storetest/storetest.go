@@ -36,14 +36,15 @@ type Options struct {
 	Open func(t testing.TB) keysource.Store
 
 	// Server is the server of the store. If it is nil, tests that drop its answers or start
-	// processes are left out.
+	// processes are not run.
 	Server *Server
 
 	// Lease is the shortest lease that the store keeps.
 	Lease time.Duration
 
-	// Draws is how many keys each source draws in the concurrent tests; 0 means 500. These
-	// open 4 stores, with a source each, and 4 goroutines draw from each source.
+	// Draws is how many keys each source draws in the concurrent tests; 0 means 500. The
+	// concurrent tests open 4 stores, each with one source, and 4 goroutines draw from each
+	// source.
 	Draws int
 }
 
@@ -129,7 +130,8 @@ func State(name string) keysource.State {
 	}
 }
 
-// state returns a state that begins at first, and how often it was asked where to begin.
+// state returns a state that begins at first, and a counter of how often its First was
+// called.
 func state(first int64) (keysource.State, *atomic.Int64) {
 	asked := new(atomic.Int64)
 	st := State(name("orders"))
