@@ -52,7 +52,7 @@ func (p producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 			point.BucketCounts = append(point.BucketCounts, b.Count-before)
 			before = b.Count
 		}
-		point.BucketCounts = append(point.BucketCounts, s.Fetches-before) // fetches that took longer than the last bound
+		point.BucketCounts = append(point.BucketCounts, s.Fetches-before) // add the fetches that took longer than the last bound
 		points = append(points, point)
 	}
 	if points == nil {

@@ -24,7 +24,7 @@ import (
 // result ends the observation. Meters are compared by their addresses: two wrappers around
 // one meter are two meters.
 func Register(meter metric.Meter, m *keyfill.Mount, attributes ...attribute.KeyValue) (metric.Registration, error) {
-	i := newInstruments(meter) // the meter returns the same instruments however often it is asked
+	i := newInstruments(meter) // a meter returns the same instruments each time that it is asked for them
 	if err := errors.Join(i.failed...); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ type instruments struct {
 
 	entry entryMetrics
 
-	// By source of the policy:
+	// Metrics that are reported for each source of the policy:
 	fetches, fetchErrors, waits, leasesLost metric.Int64ObservableCounter
 	fetchTime                               metric.Float64ObservableCounter
 	states, left, block                     metric.Int64ObservableUpDownCounter
@@ -62,7 +62,7 @@ type instruments struct {
 
 // entryMetrics are the metrics by entry of the policy.
 type entryMetrics struct {
-	statements, filled, keys, withheld, suspects metric.Int64ObservableCounter // by entry of the policy
+	statements, filled, keys, withheld, suspects metric.Int64ObservableCounter // reported for each entry of the policy
 }
 
 func newInstruments(meter metric.Meter) *instruments {
@@ -183,7 +183,7 @@ func (i *instruments) observeSource(o metric.Observer, s keyfill.SourceStats, no
 	o.ObserveInt64(i.failing, number(s.LastError != ""), of)
 }
 
-// The names of attributes that the semantic conventions do not have.
+// The names of attributes that OpenTelemetry's semantic conventions do not define.
 const (
 	entryKey   = "keyfill.entry"
 	outcomeKey = "keyfill.outcome"
@@ -192,8 +192,8 @@ const (
 	kindKey    = "keyfill.source.kind"
 )
 
-// text returns an attribute that every exporter accepts: a policy in Go may have any bytes
-// in a name.
+// text returns an attribute that every exporter accepts: the names in a policy that is
+// built in Go may contain any bytes.
 func text(key, value string) attribute.KeyValue {
 	return attribute.String(key, strings.ToValidUTF8(value, "\uFFFD"))
 }

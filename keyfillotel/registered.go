@@ -17,8 +17,9 @@ import (
 // both registrations.
 var ErrRegistered = anchor.Last("mount", "keyfillotel: the meter observes this mount already: register it once, or call Unregister of the first registration before")
 
-// registered are the registrations that are in force. They belong to the process, since
-// neither a meter nor a mount can hold them; they keep neither of the two in memory.
+// registered are the registrations that are in force. They are kept for the whole process,
+// since neither a meter nor a mount can hold them. They do not prevent the garbage
+// collector from freeing meters and mounts.
 var registered registrations
 
 type registrations struct {
@@ -35,10 +36,11 @@ type registeredMount struct {
 	common attribute.Distinct
 }
 
-// add notes a registration. The error is ErrRegistered.
+// add notes a registration. It returns ErrRegistered if the same pair is registered
+// already.
 func (r *registrations) add(meter metric.Meter, m *keyfill.Mount, common attribute.Set) (registeredMount, error) {
 	v := reflect.ValueOf(meter)
-	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Type().Size() == 0 { // values without a size share an address
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Type().Size() == 0 { // the pointers to values without a size may be equal, so such meters cannot be distinguished
 		return registeredMount{}, nil
 	}
 	entry := registeredMount{weak.Make((*byte)(v.UnsafePointer())), weak.Make(m), common.Equivalent()}
@@ -61,7 +63,8 @@ func (r *registrations) remove(entry registeredMount) {
 	delete(r.all, entry)
 }
 
-// registration ends the observation of a mount, which may be registered again then.
+// registration ends the observation of a mount, after which the mount may be registered
+// again.
 type registration struct {
 	metric.Registration
 

@@ -21,15 +21,15 @@ import (
 // INSERTs are executed under one span, as in one text, the first has the attributes and
 // each other one is an event of the span named keyfill.insert.
 //
-// A span that has ended takes nothing more. The span of a Query with RETURNING ends before
-// its rows are read, which is when keyfill knows how the INSERT ended: it has all attributes
-// but keyfill.outcome and keyfill.reason.
+// A span accepts no attributes after its end. The span of a Query with RETURNING ends
+// before its rows are read, which is when keyfill knows how the INSERT ended: it has all
+// attributes but keyfill.outcome and keyfill.reason.
 //
 // A span that records makes its INSERTs take the longer way through keyfill, as
-// [keyfill.WithTrace] says; others cost nothing more.
+// [keyfill.WithTrace] says; INSERTs under other spans cost nothing more.
 func TracerProvider(from trace.TracerProvider) trace.TracerProvider { return provider{from} }
 
-// provider embeds the interface, as OpenTelemetry asks of implementations.
+// provider embeds trace.TracerProvider, as OpenTelemetry requires of implementations.
 type provider struct{ trace.TracerProvider }
 
 func (p provider) Tracer(name string, options ...trace.TracerOption) trace.Tracer {
@@ -60,8 +60,8 @@ func Tell(span trace.Span) func(keyfill.Event) { return (&teller{span: span}).en
 type teller struct {
 	span trace.Span
 	mu   sync.Mutex
-	told bool   // the span has the attributes of an INSERT
-	open string // the table of that INSERT while its rows are read
+	told bool   // whether the span has the attributes of an INSERT
+	open string // the table of the INSERT that has given the span its attributes, while its rows are read
 }
 
 // begun reports an INSERT whose rows are read next, if it is the first of the span.
@@ -94,8 +94,8 @@ func (t *teller) ended(e keyfill.Event) {
 	t.span.AddEvent("keyfill.insert", trace.WithAttributes(attributes...))
 }
 
-// Attributes returns the attributes of a span about an INSERT, none for one that matched
-// no entry of the policy:
+// Attributes returns the attributes of a span about an INSERT, or none if the INSERT
+// matched no entry of the policy:
 //
 //	db.collection.name   the table, by the semantic conventions
 //	db.operation.name    INSERT, by the semantic conventions

@@ -32,7 +32,7 @@ type collector struct {
 
 	entry entryMetrics
 
-	// By source of the policy:
+	// Metrics that are reported for each source of the policy:
 	info, states, left, block, remaining, exhaustion *prometheus.Desc
 	fetches, fetchErrors, lastFetch, failing         *prometheus.Desc
 	waits, lastKey, leaseHeld, leaseEnd, leasesLost  *prometheus.Desc
@@ -40,13 +40,13 @@ type collector struct {
 
 // entryMetrics are the metrics by entry of the policy.
 type entryMetrics struct {
-	statements, filled, keys, withheld, suspects *prometheus.Desc // by entry of the policy
+	statements, filled, keys, withheld, suspects *prometheus.Desc // reported for each entry of the policy
 }
 
 // NewCollector returns a collector of the counts of a mount (keyfill's handle on a
 // database) since it was opened, and of the state of its sources. dbName is the label
-// db_name of all its metrics: several mounts in one registry need a name each. The mount of
-// a registered name gives the sums over all databases that were opened through the name.
+// db_name of all its metrics: each mount in a registry needs its own dbName. The mount of a
+// registered name gives the sums over all databases that were opened through the name.
 //
 // The collector fails no scrape. It is safe for concurrent use.
 func NewCollector(m *keyfill.Mount, dbName string) prometheus.Collector {
@@ -147,8 +147,8 @@ func (c *collector) collectSource(out chan<- prometheus.Metric, s keyfill.Source
 	at(c.lastFetch, s.LastFetchAt)
 }
 
-// valid returns a label that Prometheus accepts: a policy in Go may have any bytes in a
-// name.
+// valid returns a label that Prometheus accepts: the names in a policy that is built in Go
+// may contain any bytes.
 func valid(label string) string { return strings.ToValidUTF8(label, "\uFFFD") }
 
 func counter(desc *prometheus.Desc, n uint64, labels ...string) prometheus.Metric {

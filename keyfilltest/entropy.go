@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Entropy is an io.Reader of 64-bit big-endian numbers that count from 1. They
-// are the same in every run, and no number comes twice in one run. Entropy is
-// safe for concurrent use; the zero value is ready.
+// Entropy is an io.Reader of 64-bit big-endian numbers that count from 1. They are the same
+// in every run, and no number occurs twice in one run. Entropy is safe for concurrent use;
+// the zero value is ready.
 type Entropy struct {
 	mu   sync.Mutex
 	n    uint64

@@ -18,13 +18,13 @@ type Filler struct {
 	t  testing.TB
 	db *sql.DB
 
-	mu   sync.Mutex // held until last has been read
+	mu   sync.Mutex // held from the execution of a statement until last has been read
 	last *sent
 }
 
-// NewFiller returns a Filler that draws the same keys as a database of [New] with the
-// same options. If the options have entropy, both read from it, so that the keys
-// differ.
+// NewFiller returns a Filler that draws the same keys as a database of [New] with the same
+// options. If the options have entropy, the Filler and that database read from the same
+// entropy, so that their keys differ.
 func NewFiller(t testing.TB, o keyfill.Options) *Filler {
 	t.Helper()
 	f := &Filler{t: t, last: new(sent)}
@@ -126,5 +126,6 @@ func (p prepared) ExecContext(ctx context.Context, args []driver.NamedValue) (dr
 	return p.conn.ExecContext(ctx, p.query, args)
 }
 
-// CountedRows returns what the connection of [New] returns.
+// CountedRows returns the number that the connection of [New] returns, so that both fill an
+// INSERT … SELECT with the same keys.
 func (s *sent) CountedRows() int64 { return mockConn{}.CountedRows() }

@@ -70,7 +70,8 @@ func NewMatching(t testing.TB, o keyfill.Options, matcher sqlmock.QueryMatcher) 
 	if err != nil {
 		t.Fatalf("keyfilltest: %v", err)
 	}
-	// Close fails if the mock does not expect it, which is no fault of the test.
+	// Close returns an error if the mock does not expect it, but the test need not expect
+	// it.
 	t.Cleanup(func() { _ = inner.Close() })
 	return Open(t, o, dsn), mock
 }
@@ -96,7 +97,7 @@ func Open(t testing.TB, o keyfill.Options, dsn string) *sql.DB {
 }
 
 // Exact matches a query that is equal byte for byte. It is for mocks that are opened
-// without [New].
+// without [New], by [Open].
 var Exact sqlmock.QueryMatcher = sqlmock.QueryMatcherFunc(func(want, got string) error {
 	if want != got {
 		return anchor.Lastf("keyfilltest", "keyfilltest: the query is\n\t%q\nwant\n\t%q", got, want)

@@ -7,7 +7,7 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// connector opens connections of the mock that has this DSN.
+// connector opens connections of the mock that has the DSN dsn.
 type connector struct {
 	driver driver.Driver
 	dsn    string
