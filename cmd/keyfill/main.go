@@ -46,12 +46,12 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// There are many commands, each with flags and a help text. cobra treats all of them alike,
-// which package flag would leave to this program.
+// keyfill has many commands, each with flags and a help text. This program uses cobra
+// because package flag knows neither commands nor their help texts.
 
 func main() {
 	// If the reader of the output leaves early, writing fails instead of ending the
-	// process, so that the demo removes its temporary folder.
+	// process, so that the demo can still remove its temporary folder.
 	signal.Ignore(syscall.SIGPIPE)
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -77,7 +77,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		fmt.Fprintf(errOut, "%s %v\nSee \"%s --help\".\n", name, err, cmd.CommandPath())
 		return exitUsage
 	}
-	// The errors of package keyfill begin with its name.
+	// Errors of package keyfill begin with the program's name already, which anchored
+	// removes.
 	fmt.Fprintf(errOut, "%s %s\n", name, anchored(err))
 	if errors.As(err, &coded) {
 		return coded.code
@@ -104,7 +105,7 @@ func newRoot() *cobra.Command {
 		Version:           versionText(),
 		Args:              arguments(cobra.NoArgs),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}, // newCompletion has a shorter help
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}, // newCompletion adds this command, with a shorter help
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 	}

@@ -82,7 +82,7 @@ func (f *vetFlags) check() error {
 	return nil
 }
 
-// errVet is returned when a rule of --fail-on has findings. They were printed.
+// errVet is returned after the findings were printed, if a rule of --fail-on has findings.
 var errVet = errors.New("there are findings: mend them, or see docs/vet.md")
 
 func (f *vetFlags) run(cmd *cobra.Command, patterns []string) error {
@@ -121,7 +121,7 @@ func (f *vetFlags) run(cmd *cobra.Command, patterns []string) error {
 }
 
 // judge returns the judge (which decides about INSERTs) for a policy, and the database that
-// it asks, if there is one.
+// the judge asks; nil if the flags name none.
 func (f *vetFlags) judge(ctx context.Context, cfg *policy.Config) (*vet.Judge, *vetreport.AskedDatabase, error) {
 	server, err := vet.ParseServer(f.server)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"slices"
 )
 
-// Exec executes a statement. It prepares the statement if the driver has no other way, or
-// returns driver.ErrSkip.
+// Exec executes a statement. It prepares the statement if the driver has no other method
+// for it, or if the driver's method returns driver.ErrSkip.
 func Exec(ctx context.Context, c driver.Conn, query string, args []any) (driver.Result, error) {
 	var res driver.Result
 	err := driver.ErrSkip
@@ -196,7 +196,8 @@ func check(c driver.Conn, args []any, stmt driver.Stmt) ([]driver.NamedValue, er
 			err = checker.CheckNamedValue(&named[i])
 		}
 		if err == driver.ErrSkip {
-			// The other arguments are of the types that every driver accepts.
+			// No checker has handled the argument, whose type every driver accepts. An
+			// older driver may have a converter for it.
 			err = nil
 			if converter != nil {
 				named[i].Value, err = converter.ColumnConverter(i).ConvertValue(arg)

@@ -53,7 +53,8 @@ func intoText(o vet.Outcome) string {
 	return text
 }
 
-// printSummary prints the counts.
+// printSummary prints how many INSERTs, packages and files were read, and how many INSERTs
+// have each outcome.
 func printSummary(w io.Writer, v *Report, s vet.Summary) {
 	fmt.Fprintf(w, "%s in %s and %s:", terminal.Count(s.Inserts, "INSERT"), terminal.Count(v.packages, "package"), terminal.Count(v.files, ".sql file"))
 	for i, action := range vet.Actions {
