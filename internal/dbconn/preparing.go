@@ -8,11 +8,12 @@ import (
 
 // simpleRefused is the beginning of pgx's error, before it sends anything, for a query or a
 // statement with arguments under the simple protocol, if standard_conforming_strings is off
-// or the client's encoding is not UTF8. A prepared statement does not use that protocol.
+// or the client's encoding is not UTF8. pgx does not use that protocol for a prepared
+// statement.
 const simpleRefused = "simple protocol queries must be run with "
 
-// IsRefused reports whether a driver has sent nothing, and would accept the statement if it
-// were prepared.
+// IsRefused reports whether err says that the driver has sent nothing, and that it would
+// accept the statement if the statement were prepared.
 func IsRefused(err error) bool {
 	return err != nil && strings.HasPrefix(err.Error(), simpleRefused)
 }
@@ -40,7 +41,8 @@ var (
 )
 
 // Preparing returns a connection for database/sql that prepares what pgx refuses to send by
-// the simple protocol. A connection that lacks an interface of pgx's comes back unchanged.
+// the simple protocol. If c lacks an interface that pgx's connection has, Preparing returns
+// c unchanged.
 func Preparing(c driver.Conn) driver.Conn {
 	p := &preparing{Conn: c}
 	var ok [5]bool

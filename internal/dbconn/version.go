@@ -6,7 +6,8 @@ import (
 )
 
 // MajorMinor reads the two numbers that a server's version begins with, such as 10 and 11
-// of 10.11.19-MariaDB; a missing number is 0. read is how many of the two are there.
+// of 10.11.19-MariaDB; a missing number is 0. read is how many of these numbers the version
+// has.
 func MajorMinor(version string) (major, minor, read int) {
 	major, rest, ok := leadingNumber(version)
 	if !ok {

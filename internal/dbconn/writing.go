@@ -13,7 +13,7 @@ import (
 // for a text without arguments.
 type writing struct {
 	driver.Connector
-	dollar bool // placeholders are $1, $2, …; else ?
+	dollar bool // whether placeholders are $1, $2, …; otherwise they are ?
 }
 
 // Writing returns a connector of the same database whose connections write the arguments
@@ -83,7 +83,7 @@ func (c *writingConn) written(query string, args []driver.NamedValue) (string, [
 		}
 	}
 	var b strings.Builder
-	var quote byte // the quote that is open, of a name or a text
+	var quote byte // the opening quote of the name or text that at is in; 0 outside of them
 	for at, next := 0, 0; at < len(query); at++ {
 		one := query[at]
 		switch {
@@ -102,7 +102,7 @@ func (c *writingConn) written(query string, args []driver.NamedValue) (string, [
 			digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
 			n, err := strconv.Atoi(rest[:digits])
 			if err != nil || n < 1 || n > len(args) {
-				return query, args // the sign is no placeholder here
+				return query, args // the dollar sign does not begin a placeholder here
 			}
 			b.WriteString(texts[n-1])
 			at += digits
@@ -116,7 +116,7 @@ func (c *writingConn) written(query string, args []driver.NamedValue) (string, [
 // quoting escapes a text of PostgreSQL for E'…'.
 var quoting = strings.NewReplacer(`\`, `\\`, "'", "''")
 
-// text returns a literal, empty for a text that cannot be written.
+// text returns v as a literal, or an empty text if v cannot be written as one.
 func (c *writingConn) text(v string) string {
 	if c.dollar {
 		if strings.ContainsRune(v, 0) {
