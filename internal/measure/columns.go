@@ -44,8 +44,8 @@ var columns = map[dialect.Family]Columns{
 	},
 }
 
-// ColumnsOf returns the columns of an engine. It reports false unless the engine is MySQL,
-// MariaDB, PostgreSQL or SQLite.
+// ColumnsOf returns the columns of an engine. The second result is false unless the engine
+// is MySQL, MariaDB, PostgreSQL or SQLite.
 func ColumnsOf(d *dialect.Dialect) (Columns, bool) {
 	c, ok := columns[d.Family]
 	return c, ok

@@ -16,7 +16,7 @@ type Layout struct {
 	column func(Columns) string
 }
 
-// These are the names of layouts with which others are compared.
+// These are the names of layouts with which the other layouts are compared.
 const (
 	Own      = "the engine's own"
 	OwnAgain = "the engine's own, again"
@@ -24,9 +24,9 @@ const (
 	Flake    = "snowflake"
 )
 
-// Layouts returns the layouts to measure. The engine's own is the first and the last. A
-// COMB in the layout of another engine has its time at the end, where the index does not
-// look first.
+// Layouts returns the layouts to measure. The engine's own layout is the first and,
+// measured again, the last. A COMB in the layout of another engine has its time in bytes
+// that this engine's index compares last.
 func Layouts() []Layout {
 	of := func(kind string) *policy.Source { return &policy.Source{Kind: kind} }
 	stored := func(kind string) *policy.Source {

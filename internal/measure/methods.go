@@ -8,11 +8,11 @@ import (
 
 // Method is a way to make keys.
 type Method struct {
-	Name  string // its name in environment variables and in -run
-	Title string // its name in tables
+	Name  string // the method's name in environment variables and in -run
+	Title string // the method's title in tables
 
-	// source returns the source of the keys of a process; processes are numbered from 0. It is
-	// nil if the engine makes the keys.
+	// source returns the source of the keys of a process; processes are numbered from 0.
+	// source is nil if the engine makes the keys.
 	source func(process int) policy.Source
 
 	layout *Layout // the layout whose keys the method makes; may be nil
@@ -22,8 +22,8 @@ type Method struct {
 	Duplicates bool // whether the primary key may refuse a key as a duplicate
 }
 
-// These are the names of methods with which others are compared, and which the article of
-// 1994 describes.
+// These are the names of methods with which the other methods are compared. Sybase's
+// TechNote of 1994 describes them.
 const (
 	Joined   = "joined"
 	MaxRange = "max"
@@ -85,7 +85,7 @@ func (m Method) Create(c Columns, table string) string {
 func (m Method) Policy(dialect, table string, process int) *policy.Config {
 	if m.layout != nil {
 		l := *m.layout
-		if l.source != nil && l.source.Worker != nil { // each process needs a worker's number of its own
+		if l.source != nil && l.source.Worker != nil { // each process needs its own worker's number
 			own := *l.source
 			own.Worker = &process
 			l.source = &own
