@@ -6,7 +6,7 @@ import "hash/fnv"
 // that group.
 type Choice struct {
 	Size   int        `json:",omitempty"`
-	Groups [][]string `json:",omitempty"` // the names of subtests
+	Groups [][]string `json:",omitempty"` // the names of the subtests in each group
 }
 
 // Cursor is the rest of a test's number, from which the next choices are read.
@@ -17,9 +17,9 @@ type Cursor struct{ rest uint64 }
 // that one turn makes other choices in each of them.
 func Start(turn uint64, name string) Cursor { return Cursor{turn + hash(name)} }
 
-// Child returns the number of a subtest that begins here. Adding a constant keeps each
-// combination of a choice of the subtest with a choice of its parent, and lets siblings
-// choose differently.
+// Child returns the number of a subtest that begins here. Adding a constant to the number
+// keeps every combination of choices of the subtest and its parent reachable, and lets
+// sibling subtests choose differently.
 func (c Cursor) Child(name string) Cursor { return Cursor{c.rest + hash(name)} }
 
 // Read reads a choice: a number below its size, or the index of a group and of an element
@@ -40,6 +40,6 @@ func (c *Cursor) digit(size int) int {
 
 func hash(name string) uint64 {
 	sum := fnv.New32a()
-	_, _ = sum.Write([]byte(name)) // it never fails
+	_, _ = sum.Write([]byte(name)) // Write of a hash never fails
 	return uint64(sum.Sum32())
 }

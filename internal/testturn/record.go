@@ -11,8 +11,8 @@ import (
 // choicesVariable names the folder for the choices of the tests that run.
 const choicesVariable = "KEYFILL_TEST_CHOICES"
 
-// Record is a line of a test program's file. It says that a test made a choice, or is about
-// to make its first one, when its Parent had made After choices.
+// Record is a line of a test program's file. It says that a test has made a choice, or has
+// started to make choices, and that its Parent had made After choices before.
 type Record struct {
 	Test   string
 	Parent string `json:",omitempty"`
@@ -20,7 +20,7 @@ type Record struct {
 	Choice Choice
 }
 
-// program names the test program by its package's folder and the one above, since two
+// program names the test program by its package's folder and the folder above, since two
 // packages may have the same name. A test program begins in the folder of its package.
 var program = programName()
 

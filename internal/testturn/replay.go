@@ -19,7 +19,7 @@ type Suite struct {
 // node is a test with its choices, and the subtests that make choices of their own.
 type node struct {
 	name     string
-	after    int // how many choices the parent had made
+	after    int // how many choices the parent had made when the subtest began
 	choices  []Choice
 	children []*node
 }

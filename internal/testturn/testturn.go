@@ -1,19 +1,19 @@
 // Package testturn lets tests go by turns: a test that knows several engines, drivers,
 // sources or faults takes some of them in one run, and the others in other runs.
 //
-// What most tests show is the same for each engine and driver, and each costs the same
-// again. "make test" goes by turns, so that a contributor waits for minutes. "make
-// everything", "make test WHOLE=1" and a plain "go test" take all.
+// What most tests show is the same for each engine and driver, and each further engine or
+// driver costs as much time as the first. "make test" goes by turns, so that a contributor
+// waits for minutes only. "make everything", "make test WHOLE=1" and a plain "go test" run
+// every combination.
 //
 // # How a turn chooses
 //
-// All choices of a test are the digits of one number in a mixed radix: the turn plus a
-// hash of the test's name. The first choice among n is the remainder of the division by
-// n, the next choice is made from the quotient, and so on; a subtest goes on where its
-// parent stopped. So a test reaches each combination of its choices in as many
-// successive turns as there are combinations. Two choices that both took the remainder
-// of the same number would not: of two dialects and two drivers, half of the pairs would
-// never meet.
+// All choices of a test are the digits of one number in a mixed radix: the turn plus a hash
+// of the test's name. The first choice among n is the remainder of the division by n, the
+// next choice is made from the quotient, and so on; a subtest goes on where its parent
+// stopped. So a test reaches each combination of its choices in as many successive turns as
+// there are combinations. If two choices both took the remainder of the same number, some
+// combinations would never occur: of two dialects and two drivers, half of the pairs.
 //
 // KEYFILL_TEST_CHOICES names a folder to which each program writes the choices that its
 // tests make. The program in reach replays them and fails if a combination is out of
@@ -47,8 +47,8 @@ func Enabled(t testing.TB) bool {
 	return !slices.Contains(strings.Fields(os.Getenv(wholeVariable)), name)
 }
 
-// Share returns a number of rows, seeds or tenants: whole, or few if the test goes by
-// turns.
+// Share returns a number of rows, seeds or tenants: it returns whole, or few if the test
+// goes by turns.
 func Share[N any](t testing.TB, whole, few N) N {
 	if Enabled(t) {
 		return few
@@ -56,16 +56,16 @@ func Share[N any](t testing.TB, whole, few N) N {
 	return whole
 }
 
-// Of reports whether the element at an index has its turn: one of each successive elements
-// has. All calls of a test with the same each belong to one choice. If tests do not go by
-// turns, each element has its turn.
+// Of reports whether the element at an index has its turn: in one turn, one of every each
+// successive elements has it. All calls of a test with the same value of each make the same
+// choice. If tests do not go by turns, each element has its turn.
 func Of(t testing.TB, place, each int) bool {
 	first := progressOf(t).shared(each)
 	return !Enabled(t) || (place+first)%each == 0
 }
 
-// Some returns the elements that have their turn: one of each successive elements. If tests
-// do not go by turns, it returns all.
+// Some returns the elements that have their turn: one of every each successive elements. If
+// tests do not go by turns, it returns all elements.
 func Some[T any](t testing.TB, all []T, each int) (some []T) {
 	_, first := progressOf(t).read(Choice{Size: each})
 	for place, one := range all {
@@ -76,15 +76,17 @@ func Some[T any](t testing.TB, all []T, each int) (some []T) {
 	return some
 }
 
-// One returns the element whose turn it is, also without turns.
+// One returns the element whose turn it is. If tests do not go by turns, it also returns
+// just one element, that of turn 0.
 func One[T any](t testing.TB, all []T) T {
 	_, place := progressOf(t).read(Choice{Size: len(all)})
 	return all[place]
 }
 
-// Nested returns the place of the group whose turn it is, and a place in that group, also
-// without turns. The elements are the names of the subtests that the test runs for them,
-// so that a replay knows which subtests a choice leaves out.
+// Nested returns the place of the group whose turn it is, and a place in that group. If
+// tests do not go by turns, it chooses as in turn 0. The elements are the names of the
+// subtests that the test runs for them, so that a replay knows which subtests a choice
+// leaves out.
 func Nested(t testing.TB, groups [][]string) (group, place int) {
 	return progressOf(t).read(Choice{Groups: groups})
 }
@@ -102,19 +104,20 @@ func turn() uint64 {
 	return n
 }
 
-// progress is the position up to which a test has read its number.
+// progress holds how far a test has read the number from which its choices follow.
 type progress struct {
 	name string
 
 	mu     sync.Mutex
 	cursor Cursor
 	made   int         // the number of choices that were made
-	places map[int]int // the choices of Of, by each
+	places map[int]int // the choices that Of has made, by the value of each
 }
 
-// choosing holds the progress of the tests that run. A subtest has to find the choices of its
-// parent, and a testing.TB carries nothing but its name.
-var choosing sync.Map // holds a *progress by the test's name
+// choosing holds the progress of the tests that run. It is indexed by the tests' names,
+// because a subtest has to find the choices of its parent, and a testing.TB knows only its
+// own name.
+var choosing sync.Map // a *progress for each test's name
 
 // progressOf returns the progress of a test. A test that has none begins at the present
 // position of its nearest parent.

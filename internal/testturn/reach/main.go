@@ -17,7 +17,7 @@ import (
 	"github.com/keyfill/keyfill/internal/testturn"
 )
 
-// mostTurns bounds the replay of a test.
+// mostTurns is how many turns the replay of a test tries at most.
 const mostTurns = 100_000
 
 func main() {
