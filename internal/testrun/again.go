@@ -6,12 +6,12 @@ import (
 )
 
 // again runs the tests of a program again that have no result, until all have one. Tests
-// that were running when the program ended run alone, each of them once, since it may
-// end the program each time. The others run together: if that program ends early too,
-// it has at least begun one of them.
+// that were running when the program ended run alone, each of them once, since it may end
+// the program each time. The tests that had not begun run together. If their program ends
+// early too, it has at least begun one of them.
 func (r *runner) again(p *program) {
 	name := p.name
-	var begun []string // tests that have a result, or have run alone
+	var begun []string // tests that have a result, or have been run alone
 	for p != nil && p.lost() && !r.isInterrupted() {
 		var alone []string
 		before := len(begun)
@@ -35,8 +35,7 @@ func (r *runner) again(p *program) {
 	}
 }
 
-// alone runs one test again. It fails without a result of its own if its program ends early
-// again.
+// alone runs one test again. If its program ends early again, the test counts as failed.
 func (r *runner) alone(name, one string) {
 	p := r.repeat("-run="+only(one), name)
 	if p != nil && p.byName[one] != nil && p.byName[one].hasResult() {
@@ -72,7 +71,8 @@ func (r *runner) repeat(args ...string) *program {
 // only returns the expression for -run that matches one test.
 func only(name string) string { return "^" + regexp.QuoteMeta(name) + "$" }
 
-// without returns the expression for -skip that matches what skip matches, and the tests.
+// without returns an expression for -skip that matches the named tests and what the
+// expression skip matches.
 func without(skip string, names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
@@ -80,7 +80,7 @@ func without(skip string, names []string) string {
 	}
 	whole := "^(" + strings.Join(quoted, "|") + ")$"
 	if skip != "" {
-		whole += "|" + skip // the last one, since go test runs a test if the first match is only about its subtests
+		whole += "|" + skip // skip comes last, since go test would run a test if the first matching alternative were only about its subtests
 	}
 	return whole
 }

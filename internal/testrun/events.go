@@ -15,16 +15,16 @@ type event struct {
 	Output  string
 }
 
-// The states of a test that has no result. The others are actions of events: pass, fail
-// and skip.
+// The states of a test that has no result yet. The states of a test with a result are pass,
+// fail and skip.
 const (
 	running = "run"
-	paused  = "pause" // t.Parallel waits for its turn
+	paused  = "pause" // the test waits in t.Parallel
 )
 
 // test is a test or a subtest.
 type test struct {
-	name   string // a name with a slash is a subtest's
+	name   string // the name of the test; it contains a slash if it is a subtest
 	state  string
 	output strings.Builder
 }
@@ -43,11 +43,12 @@ type program struct {
 	byName map[string]*test
 	whole  strings.Builder // all output
 	output strings.Builder // the output that belongs to no test
-	judged bool            // package testing has printed PASS or FAIL, so all tests have a result
+	judged bool            // whether package testing has printed PASS or FAIL, so that all tests have a result
 }
 
-// lost reports whether the program has ended before all of its tests had a result. A
-// program that has ended before its first test would end there again.
+// lost reports whether the program has ended before all of its tests had a result. If the
+// program has ended before its first test, lost returns false, since it would end there
+// again.
 func (p *program) lost() bool { return p.action == "fail" && !p.judged && len(p.tests) > 0 }
 
 // topLevel returns the tests that are no subtests, in the order in which they began.
@@ -102,7 +103,7 @@ func (r *reader) read(in io.Reader) {
 			r.line(line)
 		}
 		if err != nil {
-			return // there is no other error than the end: the writer is in this process
+			return // the only possible error is io.EOF, since the writer is in this process
 		}
 	}
 }
@@ -114,7 +115,7 @@ func (r *reader) line(line []byte) {
 		_, _ = r.out.Write(line)
 		return
 	}
-	if e.Package == "" { // output of the compiler
+	if e.Package == "" { // the line is output of the compiler
 		_, _ = io.WriteString(r.errs, e.Output)
 		return
 	}
@@ -134,8 +135,8 @@ func (r *reader) line(line []byte) {
 	}
 }
 
-// finish returns all programs. Those that have not ended, since go test was killed,
-// are printed first.
+// finish returns all programs. Before that it prints the programs that have not ended,
+// because go test was killed.
 func (r *reader) finish() []*program {
 	for _, p := range r.programs {
 		if p.action == "" {

@@ -4,8 +4,9 @@
 //
 // A panic, a fatal error or a timeout ends a Go test program, and with it every test that
 // runs or waits there. "make test" has few test programs with many tests each, so testrun
-// runs the tests that have no result again: each test that was running alone and by its
-// name, since it may be the cause, and then the others together. The run fails in any case.
+// runs the tests that have no result again: each test that was running is run alone and by
+// its name, since it may be the cause, and then the remaining tests are run together. The
+// run fails in any case.
 //
 // It prints what go test prints without -json, but each package when it has ended.
 // It has the exit code of go test. SIGINT and SIGTERM go to go test and to its programs,
@@ -14,8 +15,8 @@
 // # Caveats
 //
 // Flags by which go test does something other than to run tests, such as -bench, -list and
-// -json, are passed to go test without any of this. With -failfast nothing is run
-// again. A profile, such as -coverprofile, is of the last program alone.
+// -json, are passed to go test, and no test is run again. With -failfast no test is run
+// again either. A profile, such as -coverprofile, is of the last program alone.
 package main
 
 import (
@@ -45,11 +46,11 @@ func main() {
 // runner runs go test.
 type runner struct {
 	out, errs io.Writer
-	folder    string // empty for the working directory
+	folder    string // the folder in which go test runs; empty for the working directory
 	flags     []string
 
 	mu          sync.Mutex
-	group       int // the process group of go test; 0 if it does not run
+	group       int // the process group of go test; 0 if go test does not run
 	interrupted bool
 }
 
@@ -70,7 +71,7 @@ func (r *runner) main(args []string) int {
 		}
 	}
 	if code != 0 && len(all) > 0 {
-		_, _ = io.WriteString(r.out, "FAIL\n") // as the last line of go test
+		_, _ = io.WriteString(r.out, "FAIL\n") // go test ends its output with this line too
 	}
 	return code
 }
@@ -89,7 +90,7 @@ func (r *runner) test(ended func(*program), args ...string) ([]*program, int) {
 		events.read(read)
 	}()
 	code := r.command(write, slices.Concat([]string{"test", "-json"}, r.flags, args))
-	_ = write.Close() // it never fails
+	_ = write.Close() // Close of a pipe never fails
 	<-done
 	return events.finish(), code
 }
@@ -100,7 +101,7 @@ func (r *runner) command(out io.Writer, args []string) int {
 	c := exec.Command("go", args...)
 	c.Dir, c.Stdout, c.Stderr = r.folder, out, r.errs
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.WaitDelay = 10 * time.Second // the time for processes that a test program has left running
+	c.WaitDelay = 10 * time.Second // how long to wait for processes that a test program has left running
 	if err := r.start(c); err != nil {
 		_, _ = io.WriteString(r.errs, "testrun: "+err.Error()+"\n")
 		return 1
@@ -112,7 +113,7 @@ func (r *runner) command(out io.Writer, args []string) int {
 	if code := c.ProcessState.ExitCode(); code > 0 || err == nil && !r.interrupted {
 		return code
 	}
-	return 1 // a signal has ended it, or came too late
+	return 1 // a signal has ended go test, or came before it started
 }
 
 func (r *runner) start(c *exec.Cmd) error {
@@ -134,7 +135,7 @@ func (r *runner) forward(s syscall.Signal) {
 	defer r.mu.Unlock()
 	r.interrupted = true
 	if r.group != 0 {
-		_ = syscall.Kill(-r.group, s) // go test may have ended already
+		_ = syscall.Kill(-r.group, s) // an error only says that go test has ended already
 	}
 }
 
@@ -173,8 +174,8 @@ func value(flags []string, name string) (last string) {
 	return last
 }
 
-// parse splits -name=value. The name is empty if the text is no flag; whole reports
-// whether the value is there.
+// parse splits -name=value. The name is empty if the text is no flag; whole reports whether
+// the text contains the value.
 func parse(flag string) (name, value string, whole bool) {
 	name, isFlag := strings.CutPrefix(flag, "-")
 	if !isFlag {

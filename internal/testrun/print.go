@@ -27,7 +27,7 @@ func (p *program) print(w io.Writer, verbose bool) {
 func (p *program) closing() string {
 	var closing strings.Builder
 	for line := range strings.Lines(p.output.String()) {
-		for _, begin := range []string{"ok  \t", "?   \t", "\t"} { // "\t" is for -cover in a package without tests
+		for _, begin := range []string{"ok  \t", "?   \t", "\t"} { // go test -cover prints a line beginning with "\t" for a package without tests
 			if strings.HasPrefix(line, begin+p.name) {
 				closing.WriteString(line)
 			}
@@ -36,9 +36,9 @@ func (p *program) closing() string {
 	return closing.String()
 }
 
-// printTests prints the tests that have not passed: for each its result and then its output,
-// as go test does without -v, where -json has the result last. With passed, it prints the
-// results of all tests.
+// printTests prints the tests that have not passed: for each its result and then its
+// output, as go test does without -v. The events of -json have the result last. With
+// passed, it prints the results of all tests.
 func (p *program) printTests(w io.Writer, passed bool) {
 	for _, t := range p.tests {
 		result, logged, rest := t.parts()
@@ -54,7 +54,7 @@ func (p *program) printTests(w io.Writer, passed bool) {
 		}
 		_, _ = io.WriteString(w, result)
 		for line := range strings.Lines(logged) {
-			if strings.HasPrefix(line, "    ") { // other lines are not from t.Log
+			if strings.HasPrefix(line, "    ") { // only lines of t.Log are indented already
 				line = indent + line
 			}
 			_, _ = io.WriteString(w, line)
@@ -64,8 +64,8 @@ func (p *program) printTests(w io.Writer, passed bool) {
 }
 
 // printRest prints the output that belongs to no test. If the program ended early, a part
-// of it, such as the stack traces of a panic, may be after the result of the test that
-// ended last.
+// of that output, such as the stack traces of a panic, may follow the result of the test
+// that ended last.
 func (p *program) printRest(w io.Writer) {
 	for _, t := range p.tests {
 		if _, _, rest := t.parts(); !p.judged && t.passed() {
