@@ -1,10 +1,10 @@
 // Package approaches measures ways to make surrogate keys against each other: how many rows
 // a second get one when 1, 2, 4, 8 and 16 connections insert at the same time. It repeats,
 // on engines of today, the comparison in Sybase's TechNote of 1994 "Four Approaches to
-// Surrogate Key Generation": the monotonic one (max+1, a next-key table, the identity
-// property), the pseudo-random, the composite and the recycled series. There the others
-// pass the monotonic approach at four to five connections, and earlier where transactions
-// hold their locks longer.
+// Surrogate Key Generation": the monotonic approach (max+1, a next-key table, the identity
+// property), the pseudo-random, the composite and the recycled series. In the TechNote the
+// other approaches are faster than the monotonic one from four to five connections on, and
+// earlier if transactions hold their locks longer.
 //
 //	make approaches                     all of it, 2 s a cell, about 15 minutes
 //	make approaches TIME=5s ENGINES=mariadb FORMS=durable CONNECTIONS=1,4
@@ -43,6 +43,6 @@
 // Clients and server share a machine, and a commit costs what its disk takes: the heading
 // names both, with the load and the time of a synced write. Only a run on a machine that
 // does nothing else is worth quoting. All processes are goroutines of one. Figures of two
-// runs differ by some percent, so lines that run close to each other may be said to cross
-// more than once.
+// runs differ by some percent, so lines that run close to each other may cross more than
+// once by chance.
 package approaches

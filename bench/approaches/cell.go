@@ -26,16 +26,16 @@ type Cell struct {
 
 // Result is the result of measuring a cell: one method with some number of connections.
 type Result struct {
-	Stored  int64   // all rows, also those before and after the time
+	Stored  int64   // all rows that were stored, also before the time began and after it was over
 	Rows    int64   // the rows that were committed in the time
 	Rate    float64 // Rows a second
 	Ends    Tally   // the errors that the engine has reported since the time began
-	Refused int64   // transactions for which the caller got such an error
+	Refused int64   // how many transactions the caller saw fail with one of these errors
 }
 
 // Run measures the cell in the database of a DSN. It leaves nothing there but rows of
-// keyfill's own tables. Its error comes from a statement that failed for another reason
-// than other transactions, or says what is wrong with the keys.
+// keyfill's own tables. It returns an error if a statement fails for a reason other than
+// concurrent transactions, or if the keys are wrong.
 func (c Cell) Run(ctx context.Context, dsn string) (Result, error) {
 	parent, err := c.Engine.Connector(dsn)
 	if err != nil {
@@ -58,8 +58,8 @@ func (c Cell) Run(ctx context.Context, dsn string) (Result, error) {
 	return r, err
 }
 
-// accounts is the name of the table that the other statements of a transaction
-// change, with a row for each connection.
+// accounts returns the name of a second table, with a row for each connection, which the
+// statements after the INSERT of a transaction change.
 func (c Cell) accounts() string { return c.Table + "_accounts" }
 
 func (c Cell) create(ctx context.Context, db *sql.DB) error {
@@ -79,7 +79,7 @@ func (c Cell) create(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// measure lets the processes insert, and returns the result.
+// measure lets the processes (connections) insert at the same time, and returns the result.
 func (c Cell) measure(ctx context.Context, parent driver.Connector, count *counter) (r Result, err error) {
 	all := make([]*process, c.Connections)
 	defer func() {
@@ -139,7 +139,7 @@ func (c Cell) open(parent driver.Connector, count *counter, i int) (*process, er
 	if cfg := c.Method.Policy(c.Engine.Dialect.Name, c.Table, i); cfg == nil {
 		p.db = sql.OpenDB(connector)
 	} else {
-		cfg.StoreWait = time.Minute // a server that is busy with the other processes is no failure
+		cfg.StoreWait = time.Minute // wait longer than usual, since a server that is busy with other processes is no failure
 		if p.db, err = keyfill.OpenDB(connector, keyfill.Options{Policy: cfg}); err != nil {
 			return nil, err
 		}
@@ -148,7 +148,8 @@ func (c Cell) open(parent driver.Connector, count *counter, i int) (*process, er
 	return p, nil
 }
 
-// check compares what is stored with what was committed.
+// check compares the rows and keys in the table with the number of rows that were
+// committed.
 func (c Cell) check(ctx context.Context, db *sql.DB, r Result) error {
 	var rows, different int64
 	var greatest string

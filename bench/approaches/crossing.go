@@ -8,7 +8,7 @@ import (
 // Crossing is where one line crosses another, upwards or downwards.
 type Crossing struct {
 	At    float64 // connections
-	Ahead bool    // the first line is ahead from there on
+	Ahead bool    // whether the first line is ahead after the crossing
 }
 
 // Crossings returns where the line through the points (at[i], a[i]) crosses the line
@@ -23,7 +23,8 @@ func Crossings(at []int, a, b []float64) []Crossing {
 			continue
 		}
 		if last >= 0 && (a[last]-b[last] > 0) != (d > 0) {
-			// From last+1 to i-1 the lines are equal.
+			// The lines are equal at the points last+1 to i-1, if there are any. So they
+			// cross between the points i-1 and i.
 			from := i - 1
 			before := a[from] - b[from]
 			x := float64(at[from]) + float64(at[i]-at[from])*before/(before-d)

@@ -14,8 +14,8 @@ import (
 
 // Engine holds the facts about a database engine that the measurements need.
 type Engine struct {
-	Name    string // for the environment and -run
-	Driver  string // as registered with database/sql
+	Name    string // the engine's name in environment variables and in -run
+	Driver  string // the name of the driver as registered with database/sql
 	Dialect *dialect.Dialect
 
 	identity string // the type of a column whose keys the engine makes
@@ -23,7 +23,7 @@ type Engine struct {
 	version  string // the query for the engine's name and version
 	synced   string // the query for the settings that make a commit durable
 	durable  string // the answer to synced if commits are durable
-	params   string // of the DSN
+	params   string // parameters that are added to the DSN
 }
 
 // Engines are the engines on which the methods are measured.

@@ -2,10 +2,10 @@ package approaches
 
 // Form is how rows are inserted and committed.
 type Form struct {
-	Name    string // for the environment and -run
+	Name    string // the form's name in environment variables and in -run
 	Title   string // in headings
-	Durable bool   // a commit is on the disk before it is confirmed
-	Held    int    // statements that follow the INSERT in its transaction
+	Durable bool   // whether a commit is on the disk before it is confirmed
+	Held    int    // how many statements follow the INSERT in its transaction
 }
 
 // Forms are the forms of the measured transactions.

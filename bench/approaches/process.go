@@ -13,11 +13,11 @@ type process struct {
 	db            *sql.DB
 	number        int // the number of the process, from 0
 	query, update string
-	held          int  // as in Form
-	may           bool // keys may be refused as duplicates
+	held          int  // how many statements follow an INSERT in its transaction, as in Form
+	may           bool // whether keys may be refused as duplicates
 
-	stored, rows, refused int64 // as in Result
-	err                   error // what run returned
+	stored, rows, refused int64 // counts, with the meaning that they have in Result
+	err                   error // the error that run has returned
 }
 
 // run inserts until the time is over, or another process has failed.

@@ -16,8 +16,8 @@ import (
 // End is the reason for which an engine has ended a statement or transaction.
 type End int
 
-// The reasons that are counted. All but Duplicate come from other transactions, and the
-// transaction may succeed if it is repeated.
+// The reasons that are counted. All except Duplicate are caused by concurrent transactions,
+// and the transaction may succeed if it is repeated.
 const (
 	Deadlock End = iota
 	LockTimeout
@@ -35,7 +35,8 @@ var endCodes = map[string]End{
 	"1062": Duplicate, "23505": Duplicate,
 }
 
-// endOf returns the reason that an error of a driver reports; false if it reports none.
+// endOf returns the reason that an error of a driver reports; false if the error reports
+// none of these reasons.
 func endOf(err error) (End, bool) {
 	var code string
 	var inMariaDB *mysql.MySQLError
@@ -91,8 +92,8 @@ func (c *counter) note(err error) error {
 	return err
 }
 
-// around returns a connector whose connections are counted, and which looks like
-// the driver's own: keyfill knows an engine by its driver.
+// around returns a connector whose connections are counted, and whose Driver is the
+// original driver, since keyfill recognizes an engine by its driver.
 func (c *counter) around(parent driver.Connector) (driver.Connector, error) {
 	wrapped := sqlmw.Driver(connectorDriver{parent}, c)
 	counted, err := wrapped.(driver.DriverContext).OpenConnector("")
@@ -138,7 +139,8 @@ func (c *counter) RowsNext(_ context.Context, rows driver.Rows, dest []driver.Va
 
 func (c *counter) TxCommit(_ context.Context, tx driver.Tx) error { return c.note(tx.Commit()) }
 
-// connectorDriver is a driver that opens one connector: sqlmw wraps drivers.
+// connectorDriver is a driver that opens one connector. It is needed because sqlmw wraps
+// drivers, not connectors.
 type connectorDriver struct{ connector driver.Connector }
 
 func (d connectorDriver) OpenConnector(string) (driver.Connector, error) { return d.connector, nil }
@@ -147,7 +149,7 @@ func (d connectorDriver) Open(string) (driver.Conn, error) {
 	return nil, errors.New("approaches: opened without a connector")
 }
 
-// asDriver is a connector that returns another driver as its own.
+// asDriver is a connector whose method Driver returns the field driver.
 type asDriver struct {
 	driver.Connector
 	driver driver.Driver

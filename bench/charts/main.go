@@ -69,7 +69,8 @@ func charts(page string) (map[string]drawing.Bars, error) {
 	return map[string]drawing.Bars{"key.svg": keys, "rows.svg": stored, "layout-time.svg": times, "layout-size.svg": sizes}, nil
 }
 
-// keyNames shortens the names of what makes a key.
+// keyNames shortens the names of figures about making one key, so that they fit into a
+// chart.
 var keyNames = strings.NewReplacer(" as a fill calls it", "", ", batch of 100 binary", " of 100, 16 bytes",
 	" with its pool, typed", ", pool", " as boxed text", " as text", " typed", "")
 
@@ -104,7 +105,7 @@ func rowsChart(bench [][]string, note string) (drawing.Bars, error) {
 	for _, row := range bench {
 		m := storedRows.FindStringSubmatch(row[0])
 		if m == nil || strings.Contains(m[2], "interpolateParams") || m[2] == byHand {
-			continue // byHand does not use keyfill
+			continue // this row is not drawn: with byHand keyfill is not used, and interpolateParams is a variant
 		}
 		rate, err := strconv.ParseFloat(m[4], 64)
 		if err != nil {

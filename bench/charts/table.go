@@ -19,7 +19,7 @@ func rows(text, command string) (cells [][]string, measured string, err error) {
 		return nil, "", fmt.Errorf("charts: the page has no figures of make %s", command)
 	}
 	rest, _, _ = strings.Cut(rest, end)
-	head := 2 // the lines of a table before its rows
+	head := 2 // a table of Markdown has two lines before its rows
 	for line := range strings.Lines(rest) {
 		line = strings.TrimSpace(line)
 		switch {

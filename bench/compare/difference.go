@@ -15,15 +15,15 @@ import (
 // difference is one figure, compared between two source trees.
 type difference struct {
 	what    string
-	change  stats.Estimate // the tree divided by BASE
-	control stats.Estimate // the tree's second program divided by its first one
-	larger  bool           // more is better
-	added   bool           // BASE has no such figure, and change says nothing
+	change  stats.Estimate // the figure of the working tree divided by that of BASE
+	control stats.Estimate // the figure of the tree's second program divided by that of its first
+	larger  bool           // whether a larger figure is better
+	added   bool           // whether BASE has no such figure, so that change means nothing
 }
 
-// differences compares the rounds of BASE, of the tree and of the tree's second program.
-// A figure that one of them lacks is an error, unless BASE lacks it in all rounds and it is
-// optional, or BASE was measured by its own benchmarks.
+// differences compares the rounds of BASE, of the tree and of the tree's second program. If
+// one of these lacks a figure, that is an error. Only BASE may lack a figure in all rounds:
+// if the figure is optional, or if BASE was measured by its own benchmarks.
 func differences(base, tree, again []map[string]figures.Figure, own bool) (all []difference, err error) {
 	if len(tree[0]) == 0 {
 		return nil, errors.New("nothing was measured: see -only")
@@ -82,7 +82,7 @@ func (d difference) verdict() string {
 	return worse
 }
 
-// report prints a line for each figure, and returns an error if one is worse.
+// report prints a line for each figure, and returns an error if a figure is worse.
 func report(w io.Writer, all []difference) error {
 	count := map[string]int{}
 	for _, d := range all {

@@ -10,8 +10,8 @@
 // The difference between BASE and the working tree, for a figure, is the median of their
 // ratios over the rounds, with its interval of 95 %. The difference between the working
 // tree and its second program is the A/A spread. A figure is worse or better if the two
-// intervals do not overlap, and compare fails if one is worse. A number without any spread,
-// such as allocations, is worse as soon as it differs.
+// intervals do not overlap, and compare fails if any figure is worse. A number without any
+// spread, such as allocations, is worse as soon as it differs.
 //
 // # Caveats
 //

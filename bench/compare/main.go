@@ -38,7 +38,7 @@ type comparison struct {
 	rounds     int
 
 	tree    string // the working tree
-	scratch string // BASE, the programs and the files with figures
+	scratch string // the folder for BASE, the programs and the files with figures
 }
 
 func (c *comparison) run(ctx context.Context) (err error) {
@@ -89,8 +89,8 @@ func (c *comparison) run(ctx context.Context) (err error) {
 }
 
 // buildBase builds the benchmarks of the working tree with the packages of BASE. If they do
-// not compile with these, it builds BASE's own, and reports true. An adapter that compiles
-// with these adds figures to them.
+// not compile with these packages, it builds the benchmarks of BASE, and own is true. An
+// adapter that compiles with the packages of BASE adds figures to its benchmarks.
 func (c *comparison) buildBase(ctx context.Context, base program) (own bool, err error) {
 	folder := filepath.Join(base.tree, "bench")
 	if err := os.RemoveAll(folder); err != nil {
@@ -156,10 +156,12 @@ func (c *comparison) build(ctx context.Context, p program) error {
 // program is the name of a test binary, and the tree whose benchmarks it holds.
 type program struct{ name, tree string }
 
-// folder returns the folder of the benchmarks. They run there to find the rest of the tree.
+// folder returns the folder of the benchmarks. The benchmarks run there so that they find
+// the other files of the tree.
 func (p program) folder() string { return filepath.Join(p.tree, "bench", "figures") }
 
-// binary returns the path of a program. The tree's first and second program have the same.
+// binary returns the path of a program. The first and the second program of the working
+// tree are the same file.
 func (c *comparison) binary(p program) string {
 	if p.tree == c.tree {
 		return filepath.Join(c.scratch, "tree.test")

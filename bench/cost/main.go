@@ -3,11 +3,12 @@
 // functions that count and that look for a trace. It compares the cost of the two in two
 // ways:
 //
-//   - instructions, which cachegrind of valgrind counts: they do not depend on what else
-//     the machine does. The instructions of Go's runtime do a little, and are counted as in
-//     the second build, since the statistics allocate nothing;
-//   - the time of the processor, in turns, since an atomic instruction takes longer than
-//     another one.
+//   - instructions, which cachegrind of valgrind counts: their number does not depend on
+//     what else the machine does. The number of instructions in Go's runtime varies a
+//     little; the figure uses that of the second build for both builds, since the
+//     statistics allocate nothing;
+//   - the time of the processor, measured for both builds in turns, since an atomic
+//     instruction takes longer than other instructions.
 //
 // It fails if a statement takes 2 % more instructions, or one more allocation.
 //

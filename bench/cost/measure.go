@@ -14,8 +14,8 @@ import (
 	"github.com/keyfill/keyfill/internal/stats"
 )
 
-// counted is a number of instructions: all, and only those outside of Go's runtime, whose
-// threads execute more of them the longer a run takes.
+// counted is a number of instructions: all are all instructions, own those outside of Go's
+// runtime, whose threads execute more instructions the longer a run takes.
 type counted struct{ all, own float64 }
 
 // instructions returns how many instructions a statement takes. It compares a run of many
@@ -59,7 +59,7 @@ func read(text string) (of counted, err error) {
 		}
 		at, count, ok := strings.Cut(line, " ")
 		if _, err := strconv.Atoi(at); !ok || err != nil {
-			continue // the name of a file, or a line of the head
+			continue // the line names a file, or belongs to the head
 		}
 		n, err := strconv.ParseFloat(count, 64)
 		if err != nil {
@@ -100,7 +100,7 @@ func times(with, without, way string, rounds int) (t timed, err error) {
 		return t, err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
-	for round := range rounds + 1 { // the first one warms up
+	for round := range rounds + 1 { // the first round only warms up
 		var took, allocs [2]float64
 		for _, i := range stats.Order(round, 2) {
 			if took[i], allocs[i], err = []*runner{a, b}[i].turn(); err != nil {
@@ -140,8 +140,8 @@ func start(program, way string) (*runner, error) {
 	return r, r.command.Start()
 }
 
-// turn has the program execute some statements, and returns the nanoseconds and the
-// allocations of one.
+// turn lets the program execute some statements, and returns the nanoseconds and the
+// allocations that one statement took.
 func (r *runner) turn() (took, allocs float64, err error) {
 	const n = 20_000
 	if _, err := fmt.Fprintln(r.in, n); err != nil {

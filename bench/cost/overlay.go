@@ -12,7 +12,7 @@ import (
 )
 
 // counting are the functions that count and that look for a trace, by their files, with the
-// bodies that replace theirs in the second build.
+// bodies that they have in the second build.
 var counting = map[string]map[string]string{
 	"internal/fill/plain.go": {
 		"plainRun.count":  "{}",
@@ -72,7 +72,7 @@ func withBodies(name string, text []byte, bodies map[string]string) ([]byte, err
 		if !ok {
 			continue
 		}
-		// The set has one file, so that a position is the offset in the file plus 1.
+		// The set has one file, so a position is the offset in the file plus 1.
 		out = append(append(out, text[copied:f.Body.Pos()-1]...), body...)
 		copied = int(f.Body.End()) - 1
 		replaced++

@@ -20,16 +20,16 @@ import (
 
 // Engine is an engine with a driver and its settings.
 type Engine struct {
-	Name    string // in tables and for -run
-	Dialect string // its name in a policy
+	Name    string // the engine's name in tables and in -run
+	Dialect string // the name of its dialect in a policy
 
 	measure.Columns
 
 	speaks  *dialect.Dialect
 	version string
 	settled string // the query for the settings that times depend on
-	driver  string // as registered with database/sql; empty if the engine has no server
-	params  string // of the DSN
+	driver  string // the driver's name as registered with database/sql; empty if the engine has no server
+	params  string // parameters that are added to the DSN
 	server  *testdb.Server
 }
 
@@ -43,8 +43,9 @@ var (
 // Servers returns the servers that TestMain hands to testdb.Main, which ends them.
 func Servers() []*testdb.Server { return []*testdb.Server{mariadb, postgresql, newest} }
 
-// All returns the engines: MariaDB once with its driver's default, by which a
-// statement with arguments is prepared, and once with the arguments in the text.
+// All returns the engines: MariaDB once with its driver's default, which prepares a
+// statement with arguments, and once with a setting that writes the arguments into the
+// text.
 func All() []Engine {
 	maria := Engine{
 		Name: "MariaDB", Dialect: "mariadb", speaks: dialect.MariaDB(), driver: "mysql", server: mariadb,
@@ -84,7 +85,7 @@ func PostgreSQLs() []Engine {
 }
 
 func columns(d *dialect.Dialect) measure.Columns {
-	c, _ := measure.ColumnsOf(d) // it knows all engines of this package
+	c, _ := measure.ColumnsOf(d) // ColumnsOf knows all engines of this package
 	return c
 }
 
@@ -104,7 +105,7 @@ func (e Engine) Connector(t testing.TB) (driver.Connector, error) {
 	return stdlib.GetDefaultDriver().(driver.DriverContext).OpenConnector(dsn)
 }
 
-// dsnConnector opens connections by name, for drivers without connectors.
+// dsnConnector opens connections by a DSN, for drivers that have no connectors.
 type dsnConnector struct {
 	dsn    string
 	driver driver.Driver

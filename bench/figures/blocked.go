@@ -16,16 +16,17 @@ import (
 
 // Lock is a function in which goroutines wait for each other.
 type Lock struct {
-	Keys     string  `json:"keys"` // which keys are made
+	Keys     string  `json:"keys"` // the kind of keys that are made
 	Function string  `json:"function"`
-	Share    float64 `json:"share"` // its part of the time that all goroutines wait
+	Share    float64 `json:"share"` // the part of all goroutines' waiting time that is spent in this function
 	Waits    float64 `json:"waits"` // how often goroutines wait, in 1,000 fills
 }
 
 // module begins the names of keyfill's functions.
 const module = "github.com/keyfill/keyfill"
 
-// owner returns the part of the program whose lock a function waits for.
+// owner returns the part of the program that a function belongs to: goroutines wait in it
+// for a lock of that part.
 func owner(function string) string {
 	switch rest, ok := strings.CutPrefix(function, module); {
 	case !ok, strings.HasPrefix(rest, "/bench/"):
@@ -55,7 +56,8 @@ func Blocked(r Run) ([]Figure, []Lock, error) {
 				waits += l.Waits
 			}
 		}
-		// While a map grows, its lock may be waited for once or twice.
+		// One wait is allowed, since goroutines may wait once or twice for the lock of a
+		// map that grows.
 		f := absolute("64 goroutines filling, "+k.keys+": waits for a lock of ours but the source's, in 1,000 fills", Waits, waits, atMost(1))
 		figures = append(figures, f)
 		locks = append(locks, found[:min(len(found), 5)]...)
@@ -77,7 +79,7 @@ func blockedBy(keys, text string, each int) (locks []Lock, err error) {
 		}
 		defer func() { err = errors.Join(err, conns[i].Close()) }()
 	}
-	if err := fillAtOnce(conns, text, 10); err != nil { // makes the first keys, and the plans
+	if err := fillAtOnce(conns, text, 10); err != nil { // this makes the first keys and plans, which are not measured
 		return nil, err
 	}
 	before := waits()
@@ -88,7 +90,7 @@ func blockedBy(keys, text string, each int) (locks []Lock, err error) {
 		return nil, err
 	}
 	after := waits()
-	delete(after, "") // this package waits for its goroutines
+	delete(after, "") // drop the waits of this package for its own goroutines
 	return locksOf(keys, before, after, each*goroutines), nil
 }
 
@@ -110,7 +112,7 @@ func fillAtOnce(conns []*sql.Conn, text string, n int) error {
 	return errors.Join(errs...)
 }
 
-// waited is how many cycles goroutines have waited, and how often.
+// waited is for how many processor cycles goroutines have waited, and how often.
 type waited struct{ Cycles, Count int64 }
 
 // locksOf returns the functions in which goroutines have waited between two counts, while
@@ -133,8 +135,8 @@ func locksOf(keys string, before, after map[string]waited, fills int) []Lock {
 	return locks
 }
 
-// waits returns how long and how often the goroutines of the process have waited so
-// far, by the function that waits; what waits in this package itself is under "".
+// waits returns how long and how often the goroutines of the process have waited so far, by
+// the function that waits; the waits of this package itself are under "".
 func waits() map[string]waited {
 	records := make([]runtime.BlockProfileRecord, 100)
 	n, ok := runtime.BlockProfile(records)

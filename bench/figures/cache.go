@@ -24,8 +24,8 @@ func literal(n int) string {
 	return "INSERT INTO orders (customer, name, street, amount) VALUES (" + strconv.Itoa(n) + ", 'a name', 'a street and a town', 123.45)"
 }
 
-// Cache measures the cost of a program that writes its values into the text, so that no
-// text comes twice.
+// Cache measures the cost of a program that writes its values into the text, so that no two
+// statements have the same text.
 func Cache(r Run) ([]Figure, error) {
 	kept, err := keptBytes(r.times(1_000_000))
 	if err != nil {
@@ -64,7 +64,7 @@ func keptBytes(n int) (float64, error) {
 // heap returns the bytes of memory that can be reached.
 func heap() uint64 {
 	runtime.GC()
-	runtime.GC() // frees what the first collection has only marked in pools
+	runtime.GC() // the second collection frees what the first one has only marked in pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc

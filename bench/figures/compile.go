@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser"
-	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // the types of values that the parser needs
+	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // registers the types of values that the parser needs
 
 	"github.com/keyfill/keyfill/bench/nulldriver"
 	"github.com/keyfill/keyfill/dialect"
@@ -35,7 +35,7 @@ func numberedColumns(n int) string {
 	return strings.Join(names, ", ")
 }
 
-// tidb is the rival that parses MySQL's grammar.
+// tidb is the name of the rival in figures about MySQL: a parser of its whole grammar.
 const tidb = "TiDB's parser"
 
 // ordersLookup finds the key of orders and nothing else.
@@ -84,7 +84,7 @@ const readText = "INSERT INTO orders (customer, product, quantity, price, curren
 	"VALUES (1042, 77, 3, 19.90, 'EUR', 'leave it at the door and ring the bell twice please', '2026-11-29 10:00:00', now())"
 
 // reading returns a function that handles a new text n times: it is compiled, and sent
-// within a transaction, on a connection that knows what can be known of its session.
+// within a transaction, on a connection that need not ask anything about its session.
 func reading(d *dialect.Dialect) (func(n int) error, error) {
 	raw, err := new(nulldriver.Driver).Connect(context.Background())
 	if err != nil {

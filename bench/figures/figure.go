@@ -16,12 +16,12 @@ type Figure struct {
 	Against string          `json:"against,omitempty"` // the rival; empty for an absolute number
 	Unit    Unit            `json:"unit"`
 	Value   stats.Estimate  `json:"value"`
-	Control *stats.Estimate `json:"control,omitempty"` // the rival against itself
+	Control *stats.Estimate `json:"control,omitempty"` // the rival's second turn divided by its first, which shows the noise
 	Bar     Bar             `json:"bar"`
 	Verdict string          `json:"verdict"` // the result of Bar.verdict
 	Note    string          `json:"note,omitempty"`
-	// Optional reports whether another commit may lack the figure, since its keyfill
-	// refuses what is measured.
+	// Optional reports whether the figure may be missing for another commit, because
+	// keyfill refuses the measured statement at that commit.
 	Optional bool `json:"optional,omitempty"`
 }
 
@@ -31,10 +31,10 @@ type Unit string
 // The units.
 const (
 	Times       Unit = "x"           // a multiple of the rival's figure: 1.2x is a fifth more
-	Nanoseconds Unit = "ns"          // of CPU time
-	Allocations Unit = "allocations" // in one operation
-	Megabytes   Unit = "MB"          // of 1,000,000 bytes
-	Waits       Unit = "waits"       // in 1,000 operations
+	Nanoseconds Unit = "ns"          // nanoseconds of CPU time
+	Allocations Unit = "allocations" // allocations in one operation
+	Megabytes   Unit = "MB"          // megabytes of 1,000,000 bytes
+	Waits       Unit = "waits"       // waits in 1,000 operations
 )
 
 // decimals returns how many decimal places of a number are printed.
@@ -45,7 +45,7 @@ func (u Unit) decimals() int {
 	return 2
 }
 
-// round rounds a number as it is printed, without a negative zero.
+// round rounds a number to the printed decimal places. It never returns a negative zero.
 func (u Unit) round(v float64) float64 {
 	shift := math.Pow10(u.decimals())
 	return math.Round(v*shift)/shift + 0
@@ -71,7 +71,7 @@ type Bar struct {
 	// end has to stay above Above.
 	Reach float64 `json:"reach"`
 	Above float64 `json:"above"`
-	// Zero means that Most counts although it is 0.
+	// Zero means that the limit Most applies although it is 0; otherwise 0 means no limit.
 	Zero bool `json:"zero,omitempty"`
 }
 
@@ -124,7 +124,7 @@ func (b Bar) verdict(u Unit, e stats.Estimate) string {
 	return notMet
 }
 
-// unsteady reports whether the rival differs from itself so much that the figure says
+// unsteady reports whether the rival's two turns differ so much that the figure says
 // little.
 func (f Figure) unsteady() bool {
 	return f.Control != nil && (f.Control.Low < 0.97 || f.Control.High > 1.03)

@@ -19,12 +19,12 @@ import (
 // numbering.
 type keptForm struct {
 	name   string
-	text   map[string]string // by dialect; %t is the table
+	text   map[string]string // the INSERT, by dialect; %t stands for the table
 	joined bool
-	brings bool // the argument is a key, which rises
+	brings bool // whether the argument is a key, which grows from row to row
 }
 
-// driverAlone is the name of the rival of these INSERTs.
+// driverAlone is the name of the rival with which the INSERTs of keptForms are compared.
 const driverAlone = "the driver alone"
 
 // keptForms are the INSERTs of [Kept].
@@ -39,8 +39,8 @@ var keptForms = []keptForm{
 		"postgres": "INSERT INTO %t (id, u) VALUES ($1, NULL)"}, true, true},
 }
 
-// Kept measures the time of INSERTs that keyfill sends as they came, or that store nothing,
-// on a real engine, in comparison with the plain driver.
+// Kept measures the time of INSERTs on a real engine that keyfill sends unchanged, or that
+// store nothing, in comparison with the plain driver.
 func Kept(ctx context.Context, r Run, e engines.Engine, connector driver.Connector) (all []Figure, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	plain := sql.OpenDB(connector)

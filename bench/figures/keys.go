@@ -16,10 +16,11 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// batch is how many keys a request for several has.
+// batch is how many keys one call asks for when it asks for several.
 const batch = 100
 
-// The results of the loops are kept here, so that the compiler leaves nothing of them out.
+// The measured loops store their results here, so that the compiler cannot optimize the
+// calls away.
 var (
 	keptValue driver.Value
 	kept16    [16]byte
@@ -82,8 +83,9 @@ func slicesOf(all ...[]Variant) (one []Variant) {
 
 // uuids returns the sources without a stored counter. A source of UUIDv7 makes at most
 // 4,096 keys for each millisecond, and may be a second ahead of the clock. A turn makes
-// fewer keys than that second has, from a source of its own. Batches would make more, so
-// their clock is 64 times as fast, which costs some nanoseconds a request.
+// fewer keys than fit into that second, from its own source, so the source never waits. A
+// turn of batches would make more, so its clock runs 64 times as fast, which costs some
+// nanoseconds a request.
 func uuids() []Variant {
 	ctx := context.Background()
 	start := time.Now()
@@ -132,7 +134,7 @@ type counted struct {
 }
 
 // newCounted makes the sources. The snowflakes have enough bits for a loop that does
-// nothing else; the default ones would wait for the clock.
+// nothing else; with the default bits the loop would have to wait for the clock.
 func newCounted() (*counted, error) {
 	var c counted
 	var err error
@@ -196,7 +198,7 @@ func (c *counted) close() error {
 // instantMarker keeps the mark of a snowflake in memory.
 type instantMarker struct{ mark atomic.Int64 }
 
-// Mark sets the mark and returns the one before.
+// Mark sets the mark and returns the previous mark.
 func (m *instantMarker) Mark(_ context.Context, until int64) (int64, error) {
 	return m.mark.Swap(until), nil
 }

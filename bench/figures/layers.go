@@ -22,7 +22,7 @@ const (
 	null  = "sqlmw's NullInterceptor"
 	ours  = "keyfill"
 	hand  = "key made by hand"
-	again = " again" // follows the name of a rival
+	again = " again" // added to the name of a rival for its second turn
 )
 
 // layers are database handles on a driver that does nothing: the driver alone, wrapped by
@@ -43,7 +43,7 @@ func openLayers(d *nulldriver.Driver, dialect string, connections int) (layers, 
 			"invoices": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence}},
 		},
 	}
-	switch dialect { // so that keyfill has nothing to ask about the session
+	switch dialect { // state the settings of the session, so that keyfill need not ask for them
 	case "mysql":
 		cfg.SQLMode = "default"
 	case "postgres":

@@ -19,14 +19,14 @@ import (
 // rival.
 type Profile struct {
 	What    string  `json:"what"`
-	Against string  `json:"against,omitempty"` // the rival; may be empty
+	Against string  `json:"against,omitempty"` // the rival; empty if there is none
 	Time    float64 `json:"time"`              // nanoseconds of CPU for each repetition, or each row
 	Rival   float64 `json:"rival,omitempty"`   // the rival's time
 	Parts   []Part  `json:"parts"`
 }
 
-// Part is a part of the code that takes time: a function of keyfill's, with what it calls
-// of the standard library, or another package.
+// Part is a part of the code that takes time: a function of keyfill's, including the calls
+// that it makes into the standard library, or a whole other package.
 type Part struct {
 	Name   string  `json:"name"`
 	Time   float64 `json:"time"`   // nanoseconds of CPU for each repetition
@@ -34,19 +34,19 @@ type Part struct {
 	Rival  float64 `json:"rival"`  // the rival's nanoseconds
 }
 
-// way is a way to use keyfill that is profiled, with its rival. A rival without a name
-// means that there is none.
+// way is a way to use keyfill that is profiled, with its rival. If the rival has no name,
+// the way has no rival.
 type way struct {
 	what        string
 	ours, rival Variant
-	rows        int // the rows of a statement: the time is per row; 0 means one
+	rows        int // the rows that a statement inserts: the time is given per row; 0 means one
 }
 
 // each returns the nanoseconds that turns took for each repetition, or for each row.
 func (w way) each(t *profiledTurns) float64 { return t.each() / float64(max(1, w.rows)) }
 
-// profileTurn is how long a turn with a profile takes, roughly: forty samples where the
-// client does all the work, fewer where it waits for an engine.
+// profileTurn is roughly how long a profiled turn takes: enough for forty samples if the
+// client does all the work, and fewer if it waits for an engine.
 const profileTurn = 400 * time.Millisecond
 
 // profiler writes profiles into a folder.
@@ -106,7 +106,7 @@ func (p profiler) one(w way) (Profile, error) {
 type profiledTurns struct {
 	variant Variant
 	name    string
-	times   int // the repetitions in each turn
+	times   int // the number of repetitions in each turn
 	files   []string
 	used    time.Duration
 }
@@ -182,7 +182,7 @@ func (t *profiledTurns) totals() (profileTotals, error) {
 }
 
 // partsOf returns the parts of a profile, whose repetitions take each nanoseconds, and of
-// its rival, the longest first.
+// its rival. The part that takes longest comes first.
 func partsOf(ours profileTotals, each float64, rival profileTotals, rivals float64) []Part {
 	var all []Part
 	share := func(of, all time.Duration, each float64) float64 {
@@ -243,7 +243,7 @@ func (p *Profiles) Markdown() string {
 	return b.String()
 }
 
-// table returns the parts that take much, and the sum of the others.
+// table returns the parts that take much, and the sum of the other parts.
 func (p *Profile) table() string {
 	heads := []string{"where", "share", "ns", "of it memory"}
 	if p.Against != "" {

@@ -14,12 +14,14 @@ import (
 )
 
 // layoutEngines are the engines on which statements of many rows, as of "make layouts", are
-// profiled too. MariaDB is in it once, since the way in which a driver sends arguments
-// changes little about them. SQLite is not, since no limit is required there.
+// profiled too. Of MariaDB's two entries it names one, since the way in which the driver
+// sends arguments changes these profiles little. SQLite is missing, since no limit is
+// required for it.
 var layoutEngines = []string{"PostgreSQL", "MariaDB"}
 
-// ProfileRows profiles rows on a real engine, with one connection and with eight; on some
-// engines the statements of 500 rows of "make layouts" too.
+// ProfileRows profiles rows on a real engine, with one connection and with eight; on the
+// engines in layoutEngines it also profiles the statements of 500 rows that "make layouts"
+// executes.
 func ProfileRows(ctx context.Context, r Run, folder string, e engines.Engine, connector driver.Connector) (all []Profile, err error) {
 	dbs, err := openRows(e, connector)
 	if err != nil {
@@ -69,9 +71,9 @@ func waysOfRows(ctx context.Context, e engines.Engine, compared []comparison, co
 	return ways
 }
 
-// filling profiles a table that is filled with a v7 in 16 bytes, in comparison with a table
-// whose keys the engine makes. A time is a statement of 500 rows; a transaction has ten of
-// them.
+// filling profiles how a table is filled with keys of UUIDv7 in 16 bytes, in comparison
+// with keys that the engine makes. The unit of the times is a statement of 500 rows; a
+// transaction has ten such statements.
 func (p profiler) filling(ctx context.Context, e engines.Engine, connector driver.Connector) (all []Profile, err error) {
 	fill := func(layout, name, table string) (Variant, *sql.DB, error) {
 		db, err := openLayout(ctx, e, connector, layout, table)

@@ -16,9 +16,10 @@ import (
 	"github.com/keyfill/keyfill/internal/stats"
 )
 
-// Proofs measures what it costs the server's process of PostgreSQL that a prepared INSERT
-// proves which table its name means. It measures the processor time of that process, since
-// the client's time and the network's are the same. most is the limit in nanoseconds a row.
+// Proofs measures how much more processor time PostgreSQL needs because a prepared INSERT
+// of keyfill also checks which table its name means. It measures the processor time of that
+// process, since the client's time and the network's are the same. most is the limit in
+// nanoseconds a row.
 func Proofs(ctx context.Context, r Run, e engines.Engine, connector driver.Connector, most float64) (all []Figure, err error) {
 	db := sql.OpenDB(connector)
 	defer func() { err = errors.Join(err, db.Close()) }()
@@ -41,8 +42,8 @@ func Proofs(ctx context.Context, r Run, e engines.Engine, connector driver.Conne
 			return nil, err
 		}
 		return func(n int) (float64, error) {
-			// In a transaction that is rolled back nothing waits for the disk, and the
-			// table stays small.
+			// The transaction is rolled back at the end, so nothing waits for the disk, and
+			// the table stays small.
 			if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
 				return 0, err
 			}

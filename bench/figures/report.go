@@ -12,12 +12,12 @@ import (
 
 // Run says how much is measured.
 type Run struct {
-	Rounds int            // the rounds of each figure
-	Share  float64        // the part of the repetitions of each turn; 1 means all
-	Only   *regexp.Regexp // the groups to measure; nil means all
+	Rounds int            // the number of rounds of each figure
+	Share  float64        // the part of the repetitions of each turn that is executed; 1 means all
+	Only   *regexp.Regexp // the groups that are measured; nil means all groups
 }
 
-// times returns how often a turn repeats what it measures, at least once.
+// times returns how many of n repetitions a turn executes, at least one.
 func (r Run) times(n int) int { return max(1, int(float64(n)*r.Share)) }
 
 // Wants reports whether a group is measured.
@@ -48,8 +48,8 @@ var rivalModules = []string{
 	"github.com/jackc/pgx/v5", "github.com/go-sql-driver/mysql", "modernc.org/sqlite",
 }
 
-// AddVersions adds the versions of the rivals and the drivers; a binary of tests does
-// not know them.
+// AddVersions adds the versions of the rivals and the drivers; it asks the go command,
+// since a test binary does not contain them.
 func (r *Report) AddVersions() error {
 	slices.Sort(r.Versions)
 	r.Versions = slices.Compact(r.Versions)

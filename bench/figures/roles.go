@@ -61,7 +61,7 @@ func Roles(ctx context.Context, r Run, e engines.Engine, connector driver.Connec
 				return nil, err
 			}
 		}
-		if err := run(filled, fmt.Sprintf("INSERT INTO roles_%d (v) VALUES (1)", i)); err != nil { // creates what the source needs
+		if err := run(filled, fmt.Sprintf("INSERT INTO roles_%d (v) VALUES (1)", i)); err != nil { // this creates the state (stored counter) of the source
 			return nil, err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // Variant is one of several programs that do the same, and that are compared.
 type Variant struct {
 	Name string
-	// Run does what is measured n times.
+	// Run repeats the measured operation n times.
 	Run func(n int) error
 	// Setup is called before each turn (n repetitions), and is not measured; nil does
 	// nothing.
@@ -20,13 +20,13 @@ type Variant struct {
 
 // Samples are the measurements of the turns of a variant, one for each round.
 type Samples struct {
-	CPU    []float64 // nanoseconds of the process for each repetition
+	CPU    []float64 // the process's CPU time for each repetition, in nanoseconds
 	Wall   []float64 // nanoseconds
-	Allocs []float64 // for each repetition
+	Allocs []float64 // the number of allocations for each repetition
 }
 
-// turns lets variants take turns for some rounds, with n repetitions a turn. The first
-// round, which warms up, is left out.
+// turns lets variants take turns for some rounds, with n repetitions a turn. The samples of
+// the first round, which warms up, are dropped.
 func turns(rounds, n int, variants []Variant) (map[string]*Samples, error) {
 	all := make(map[string]*Samples, len(variants))
 	for _, v := range variants {
@@ -83,8 +83,8 @@ func processTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// ratio returns the figure of a variant against a rival by their CPU time, with the
-// second turns of the rival as the control.
+// ratio returns the figure of a variant against a rival by their CPU time. The control
+// compares the rival's second turns, called again, with its first ones.
 func ratio(what string, all map[string]*Samples, variant, rival, again string, bar Bar) Figure {
 	f := Figure{What: what, Against: rival, Unit: Times, Bar: bar,
 		Value: stats.Of(stats.Ratios(all[variant].CPU, all[rival].CPU))}
@@ -96,7 +96,7 @@ func ratio(what string, all map[string]*Samples, variant, rival, again string, b
 }
 
 // moreAllocations returns the figure for the allocations that a variant makes beyond its
-// rival's. The counts contain a few of the runtime, which rounding removes.
+// rival's. The counts include a few allocations of Go's runtime, which rounding removes.
 func moreAllocations(what string, all map[string]*Samples, variant, rival string, bar Bar) Figure {
 	more := stats.Of(all[variant].Allocs).Median - stats.Of(all[rival].Allocs).Median
 	f := absolute(what+": more allocations", Allocations, Allocations.round(more), bar)

@@ -27,8 +27,8 @@ const (
 	keyBlock  = "block"
 	engineOwn = "the engine's own"
 
-	// integerByHand is an integer that the program counts and sends: the cost of sending
-	// a key on that engine, without making it.
+	// integerByHand is a key that the program counts itself and sends. It shows what
+	// sending a key costs on the engine, without the cost of making it.
 	integerByHand = "an integer sent by hand"
 )
 
@@ -41,7 +41,7 @@ type inserter struct {
 }
 
 // comparison is a variant, its rival (the program with which it is compared) and the same
-// rival once more, and perhaps another rival after these.
+// rival once more, and sometimes a second rival after them.
 type comparison struct {
 	what      string
 	inserters []inserter
@@ -158,7 +158,7 @@ func Rows(ctx context.Context, r Run, e engines.Engine, connector driver.Connect
 // checkpoint of the server, is far from the median.
 const (
 	turnTime   = 200 * time.Millisecond // roughly
-	moreRounds = 3                      // as many times as many rounds as other figures
+	moreRounds = 3                      // how many times as many rounds as other figures have
 )
 
 // measure returns the client's CPU time a row and the rows a second, against the rivals.
@@ -207,7 +207,7 @@ func rate(what string, all map[string]*Samples, variant, rival, again string, ba
 }
 
 // rowsIn returns how many rows a variant inserts in a time, at least ten. It inserts some
-// rows to find out. An error is not returned, since it comes again in the first turn.
+// rows to find out. It ignores an error, since the first turn will return the same error.
 func rowsIn(d time.Duration, v Variant) float64 {
 	n := 10
 	for {

@@ -30,9 +30,9 @@ var selectSources = []struct {
 	{"v7 as text", policy.Source{Kind: policy.KindUUIDv7}, true},
 }
 
-// Selects measures the time of an INSERT … SELECT on a real engine, in comparison with one
-// whose keys the engine makes. A source is left out if keyfill refuses the statement with
-// it, as an earlier commit may do.
+// Selects measures the time of an INSERT … SELECT on a real engine, in comparison with an
+// INSERT … SELECT whose keys the engine makes. A source is skipped if keyfill refuses the
+// statement for it, as keyfill may do at an earlier commit.
 func Selects(ctx context.Context, r Run, e engines.Engine, connector driver.Connector) (all []Figure, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	plain := sql.OpenDB(connector)

@@ -89,8 +89,8 @@ func run(folder, name string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// sizes adds up what "go tool nm -size" prints, lines of address, size, type and
-// name, by package. What takes no place in the file is left out.
+// sizes adds up what "go tool nm -size" prints, lines of address, size, type and name, by
+// package. Symbols that take no place in the file are skipped.
 func sizes(symbols string) map[string]int64 {
 	all := map[string]int64{}
 	for line := range strings.Lines(symbols) {

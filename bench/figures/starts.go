@@ -18,8 +18,8 @@ import (
 // driver's.
 const startMost = 6
 
-// startRounds is how many times as many rounds there are as of other figures: each is one
-// INSERT.
+// startRounds is by how much the number of rounds of other figures is multiplied, since a
+// round here is only one INSERT.
 const startRounds = 5
 
 // Starts measures the first INSERT of a process into a table with a sequence, whose state
@@ -42,7 +42,7 @@ func Starts(ctx context.Context, r Run, e engines.Engine, connector driver.Conne
 	if err != nil {
 		return nil, err
 	}
-	_, err = first.ExecContext(ctx, "INSERT INTO starts (v) VALUES (1)") // creates the state
+	_, err = first.ExecContext(ctx, "INSERT INTO starts (v) VALUES (1)") // this creates the state (stored counter) of the sequence
 	if err = errors.Join(err, first.Close()); err != nil {
 		return nil, err
 	}

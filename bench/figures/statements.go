@@ -43,7 +43,7 @@ func Statements(r Run) ([]Figure, error) {
 	return all, err
 }
 
-// on calls f with the layers of a driver and closes them.
+// on calls f with the database handles on a driver (see layers), and closes them.
 func on(d *nulldriver.Driver, f func(layers) ([]Figure, error)) (figures []Figure, err error) {
 	l, err := openLayers(d, "mysql", 1)
 	if err != nil {

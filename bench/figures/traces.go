@@ -10,7 +10,7 @@ import (
 type profileTotals struct {
 	all    time.Duration
 	parts  map[string]time.Duration
-	memory map[string]time.Duration // by part: the time in which memory is allocated and collected
+	memory map[string]time.Duration // the time in which memory is allocated and collected, by part
 }
 
 // The parts that are neither a function of keyfill's nor a package.
@@ -29,7 +29,7 @@ func readTraces(text string) (profileTotals, error) {
 	for found {
 		var sample string
 		sample, text, found = strings.Cut(text, "\n-----------+")
-		_, sample, _ = strings.Cut(sample, "\n") // the rest of the dashes
+		_, sample, _ = strings.Cut(sample, "\n") // drop the rest of the line of dashes
 		if err := t.add(sample); err != nil {
 			return t, err
 		}
@@ -70,7 +70,7 @@ func (t *profileTotals) add(sample string) error {
 // partOf returns the part that a sample counts for: the innermost function of keyfill's, or
 // the innermost other package that is not a helper of the standard library.
 func partOf(stack []string) string {
-	called := false // a system call was made below
+	called := false // whether a system call was made further inside
 	for _, function := range stack {
 		rest, own := strings.CutPrefix(function, module+"/")
 		name := packageOf(function)

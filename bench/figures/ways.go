@@ -70,8 +70,8 @@ func waysOfSkips(l layers) ([]way, error) {
 	}, nil
 }
 
-// profiledTexts is how many texts of compiled are profiled: the short ones, which take the
-// longest time for each byte.
+// profiledTexts is how many of the texts in compiled are profiled: the first ones, which
+// are short and take the longest time for each byte.
 const profiledTexts = 2
 
 // ProfileParts profiles the sources of keys and the compiling of a text.

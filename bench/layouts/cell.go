@@ -26,8 +26,8 @@ type Result struct {
 	Engine  string        `json:"engine"`
 	Layout  string        `json:"layout"`
 	Rows    int           `json:"rows"`
-	Took    time.Duration `json:"took"`  // nanoseconds, as First and Last
-	First   time.Duration `json:"first"` // the time of the first quarter of the rows
+	Took    time.Duration `json:"took"`  // nanoseconds, as in First and Last
+	First   time.Duration `json:"first"` // the time for the first quarter of the rows; Last is the time for the last quarter
 	Last    time.Duration `json:"last"`
 	Table   int64         `json:"table"`   // bytes
 	Indexes int64         `json:"indexes"` // bytes of the indexes, which Table does not contain
@@ -43,7 +43,7 @@ func (c Cell) Run(ctx context.Context, connector driver.Connector) (r Result, er
 	}
 	db := plain
 	if cfg := c.Layout.Policy(c.Engine.Dialect, c.Table); cfg != nil {
-		cfg.StoreWait = time.Minute // a server that is busy is no failure
+		cfg.StoreWait = time.Minute // wait longer than usual, since a server that is busy is no failure
 		if db, err = keyfill.OpenDB(connector, keyfill.Options{Policy: cfg}); err != nil {
 			return r, err
 		}
@@ -79,6 +79,6 @@ func (c Cell) check(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// Whole returns the number of rows of a cell, which is near the number that was asked for:
-// each quarter has a whole number of transactions, at least one.
+// Whole returns the number of rows of a cell, which is near rows but divides into four
+// quarters that each consist of complete transactions.
 func Whole(rows int) int { return max(1, rows/4/measure.Part) * 4 * measure.Part }

@@ -7,9 +7,10 @@
 //	make layouts ROWS=200000 ENGINES=SQLite
 //
 // keyfill makes the keys, but for the engine's own. Rows come in statements of 500, ten
-// statements a transaction, on one connection. The first and the last quarter show
-// whether the table gets slower as it grows. The engine's own keys are measured twice, as
-// the first table and as the last one: their ratio says what the machine adds.
+// statements a transaction, on one connection. The first and the last quarter show whether
+// the table gets slower as it grows. The engine's own keys are measured twice, as the first
+// table and as the last one: their ratio shows how much of a difference is noise of the
+// machine.
 //
 // The servers do not sync commits, and the operating system keeps their files in
 // memory where there is enough of it. On disks that have to read the pages of an index

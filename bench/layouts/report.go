@@ -19,8 +19,8 @@ type Report struct {
 	Results  []Result        `json:"results"`
 }
 
-// Compare fills in Times: the ratio to the engine's own keys, whose time is the mean of
-// both tables.
+// Compare fills in Times: the ratio to the engine's own keys, whose time is the mean of the
+// times of their two tables.
 func (r *Report) Compare() {
 	own := map[string][]time.Duration{}
 	for _, x := range r.Results {

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Machine describes the machine, on which figures depend besides the programs.
+// Machine describes the machine that a figure was measured on, since figures depend on it.
 type Machine struct {
 	Time       time.Time     `json:"time"`
 	Processors int           `json:"processors"`
 	Processor  string        `json:"processor"`
 	System     string        `json:"system"`
-	Load       float64       `json:"load"`   // programs that wanted a processor in the last minute; -1 if it is not known
+	Load       float64       `json:"load"`   // how many programs wanted a processor, on average over the last minute; -1 if it is not known
 	Go         string        `json:"go"`     // the version
 	Synced     time.Duration `json:"synced"` // how long a synced write takes, in nanoseconds
 }
@@ -47,9 +47,9 @@ func (m Machine) String() string {
 		m.Go, m.Synced.Round(10*time.Microsecond))
 }
 
-// Quiet reports whether little else runs: at most one program more than there are
-// processors has wanted one in the last minute, the compiler before a measurement
-// included. With other work beside it a measurement says little.
+// Quiet reports whether little else runs: in the last minute the programs that wanted a
+// processor, which include the compiler before a measurement, were at most one more than
+// the processors. If other programs run at the same time, a measurement says little.
 func (m Machine) Quiet() bool { return m.Load >= 0 && m.Load < float64(m.Processors+1) }
 
 // load returns the load of the machine, which is known on Linux.

@@ -14,8 +14,8 @@ func Marker(name string) (begin, end string) {
 	return "<!-- " + name + ": make " + name + " -->\n", "<!-- end of " + name + " -->\n"
 }
 
-// Insert returns the page with the text between the markers of name replaced. Each marker
-// has to be there once, the first one before the other.
+// Insert returns the page with the text between the markers of name replaced. The page must
+// have each of the two markers exactly once, the begin marker first.
 func Insert(page, name, text string) (string, error) {
 	begin, end := Marker(name)
 	if strings.Count(page, begin) != 1 || strings.Count(page, end) != 1 {

@@ -49,7 +49,7 @@ func main() {
 	}
 }
 
-// run does what the flags say.
+// run executes n statements, or as many as the numbers on standard input ask for.
 func run(way string, n int) error {
 	debug.SetGCPercent(-1) // a garbage collection would count as a part of a statement
 	db, exec, err := open(way)
@@ -57,7 +57,7 @@ func run(way string, n int) error {
 		return err
 	}
 	defer db.Close()
-	if err := repeat(exec, 200); err != nil { // the first statements fill keyfill's caches
+	if err := repeat(exec, 200); err != nil { // the first statements fill keyfill's caches and are not measured
 		return err
 	}
 	if n > 0 {
@@ -151,5 +151,5 @@ func (s *instantStore) Reserve(_ context.Context, n, _ int64) (keysource.Reserva
 	return keysource.Reservation{First: s.used.Add(n) - n + 1}, nil
 }
 
-// Advance is not used.
+// Advance does nothing, since the program inserts no keys of its own.
 func (s *instantStore) Advance(context.Context, int64) error { return nil }
