@@ -10,14 +10,14 @@ import (
 // Shape is one thing that a program does with models of GORM.
 type Shape struct {
 	Name  string
-	Gap   string   // the dialects on which a numbering without gaps refuses the shape, since a row may be left out
-	Fails bool     // the shape ends in an error
-	Scans bool     // the shape scans keys
-	Rows  []string // the rows to be stored, if GORM alone fails or stores others; else nil
+	Gap   string   // the dialects on which a numbering without gaps refuses the shape, since the shape may leave a row out
+	Fails bool     // whether the shape ends in an error
+	Scans bool     // whether the shape scans keys
+	Rows  []string // the rows to be stored, if GORM alone fails or stores other rows; otherwise nil
 	Run   func(r *ShapeRun) error
 }
 
-// ShapeRun is one run of a shape, with the structs that it notes.
+// ShapeRun is one run of a shape, with the structs whose keys are to be checked.
 type ShapeRun struct {
 	*gorm.DB
 	Structs []ShapeStruct
@@ -27,10 +27,10 @@ type ShapeRun struct {
 type ShapeStruct struct {
 	Table, Name string
 	ID          any
-	Absent      bool // it must not be stored
+	Absent      bool // whether the struct must not be stored
 }
 
-// Note notes a struct and its key.
+// Note adds a struct and its key to the structs that are checked after the run.
 func (r *ShapeRun) Note(table, name string, id any, absent bool) {
 	r.Structs = append(r.Structs, ShapeStruct{table, name, id, absent})
 }

@@ -79,7 +79,7 @@ func tdsMetadata(columns []Column) []byte {
 	b := binary.LittleEndian.AppendUint16([]byte{0x81}, uint16(len(columns)))
 	for _, c := range columns {
 		name := toUCS2(c.name)
-		b = append(b, 0, 0, 0, 0, 9, 0, c.kind) // the flags: no type of a user, may be NULL and be written
+		b = append(b, 0, 0, 0, 0, 9, 0, c.kind) // the first bytes are the flags: no user-defined type, may be NULL, may be written
 		b = append(b, c.info...)
 		b = append(b, byte(len(name)/2))
 		b = append(b, name...)
@@ -110,7 +110,7 @@ func readLoad(message []byte) (load Load, err error) {
 	}
 	var kinds []byte
 	for range r.uint16() {
-		r.bytes(6) // user's type and flags
+		r.bytes(6) // skip the user-defined type and the flags
 		kind := r.bytes(1)[0]
 		switch kind {
 		case tdsGUID, tdsInt:
@@ -164,7 +164,7 @@ func (r *tdsReader) cell(kind byte) any {
 	case tdsInt:
 		return int64(binary.LittleEndian.Uint64(append(slices.Clone(b), make([]byte, 8)...)))
 	case tdsDecimal:
-		// A sign, then the digits.
+		// The value is one byte for the sign, followed by the digits.
 		return int64(binary.LittleEndian.Uint64(append(slices.Clone(b[1:]), make([]byte, 8)...)))
 	case tdsVarChar, tdsChar:
 		return string(b)

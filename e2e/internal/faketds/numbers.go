@@ -16,9 +16,9 @@ import (
 // IMPLICIT_TRANSACTIONS and the reset of a session. Each connection undoes only its own
 // changes.
 //
-// What it does at an error, and what opens a transaction, is from the Transact-SQL
-// reference ("SET IMPLICIT_TRANSACTIONS", "SET XACT_ABORT", "@@TRANCOUNT", "SAVE
-// TRANSACTION"); it was not compared with a server.
+// How it behaves after an error, and which statements open a transaction, follows the
+// Transact-SQL reference ("SET IMPLICIT_TRANSACTIONS", "SET XACT_ABORT", "@@TRANCOUNT",
+// "SAVE TRANSACTION"); it was not compared with a real server.
 type Numbers struct {
 	// Fails returns the error that a statement ends in; nil if there is none.
 	Fails func(text string) *Error
@@ -34,19 +34,19 @@ type Numbers struct {
 	Counts int
 
 	mu     sync.Mutex
-	Next   int64 // 0 if the row of the numbering does not exist
+	Next   int64 // the next number; 0 if the row of the numbering does not exist
 	stored []int64
 	log    []string // statements that belong to transactions, and that may draw or insert
 
-	// outside counts the numbers that were drawn, and the rows that were inserted,
-	// where no transaction was open.
+	// outside counts the numbers that were drawn, and the rows that were inserted, while no
+	// transaction was open.
 	outside int
 }
 
 // Error is an error of the server, and what it does to the transaction.
 type Error struct {
 	Number int
-	Ends   bool // the transaction is rolled back
+	Ends   bool // whether the error rolls the transaction back
 }
 
 // NumbersSession is a connection.
@@ -72,7 +72,7 @@ type tdsChange struct {
 // Connect begins a session of a new connection, whose database is home.
 func (n *Numbers) Connect() Session { return &NumbersSession{Numbers: n, database: "home"} }
 
-// Take returns what was noted since it was called last.
+// Take returns the statements that were noted since the last call of Take.
 func (n *Numbers) Take() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -81,8 +81,8 @@ func (n *Numbers) Take() []string {
 	return log
 }
 
-// State returns the next number, the ids that are stored, and how often something
-// was done outside of transactions.
+// State returns the next number, the ids that are stored, and how many numbers were drawn
+// and rows inserted outside of transactions.
 func (n *Numbers) State() (next int64, stored []int64, outside int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *NumbersSession) reset() {
 // Begin is BEGIN TRANSACTION, which nests by counting.
 func (s *NumbersSession) Begin() {
 	if s.implicit && s.open == 0 {
-		s.open++ // a transaction begins implicitly before it
+		s.open++ // IMPLICIT_TRANSACTIONS begins a transaction before BEGIN TRANSACTION too
 	}
 	if s.open++; s.open == 1 || s.implicit {
 		s.done, s.points = nil, map[string]int{}
@@ -147,7 +147,7 @@ func (s *NumbersSession) Rollback() {
 	s.open = 0
 }
 
-// backTo undoes all but the first changes of the transaction.
+// backTo undoes all changes of the transaction except the first n.
 func (s *NumbersSession) backTo(n int) {
 	for _, c := range slices.Backward(s.done[n:]) {
 		s.Next -= c.numbers
@@ -287,7 +287,8 @@ func (s *NumbersSession) catalog(text string) []byte {
 	return nil
 }
 
-// tempdb answers what keyfill asks of the catalog of temporary tables, and notes it.
+// tempdb answers what keyfill asks of the catalog of temporary tables, and notes the
+// question in the log.
 func (s *NumbersSession) tempdb(text string) []byte {
 	s.log = append(s.log, text)
 	length := map[string]int{"bigint": 8, "uniqueidentifier": 16}[s.Own]
@@ -388,7 +389,8 @@ func (s *NumbersSession) other(text string) []byte {
 	return s.end(nil, 0)
 }
 
-// numbering answers the statements about the numbers; it returns nil for any other.
+// numbering answers the statements about the numbers; it returns nil for any other
+// statement.
 func (s *NumbersSession) numbering(text string, params []Param) []byte {
 	proven, guarded := strings.CutPrefix(text, Proof)
 	first, _, _ := strings.Cut(proven, "\n")

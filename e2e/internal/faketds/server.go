@@ -38,15 +38,15 @@ type Server struct {
 type Session interface {
 	reset()                         // called for sp_reset_connection, before a request
 	statement(call Call) []byte     // returns the tokens of the answer
-	transaction(kind uint16) []byte // the same for a request to the transaction manager
+	transaction(kind uint16) []byte // returns the tokens of the answer to a request to the transaction manager
 }
 
 // Call is a statement as it came over the wire.
 type Call struct {
-	Batch  string  // a SQL batch, sent without parameters
-	Query  string  // a call of sp_executesql
-	Types  string  // the declaration of its parameters
-	Params []Param // the parameters after those two
+	Batch  string  // the text of a SQL batch, which is sent without parameters
+	Query  string  // the text of a call of sp_executesql
+	Types  string  // the declaration of the call's parameters
+	Params []Param // the parameters after Query and Types
 }
 
 // Param is a parameter of a call.
@@ -90,7 +90,7 @@ func NewServer(t *testing.T) *Server {
 	return s
 }
 
-// Take returns the statements since it was called last.
+// Take returns the statements that arrived since the last call of Take.
 func (s *Server) Take() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,10 +138,12 @@ func (s *Server) serve(conn net.Conn) error {
 		var reply []byte
 		switch kind {
 		case tdsPrelogin:
-			// Version at 16 for 6 bytes, encryption at 22: not supported; end.
+			// The option version is at 16 and has 6 bytes, the option encryption is at 22
+			// and says "not supported"; 0xff ends the list.
 			reply = []byte{0, 0, 16, 0, 6, 1, 0, 22, 0, 1, 0xff, 0, 0, 0, 0, 0, 12, 0, 7, 0xd0, 0, 0, 2}
 		case tdsLogin7:
-			// LOGINACK: SQL, TDS 7.4, the name of the server and its version.
+			// This is the token LOGINACK: the interface SQL, TDS 7.4, the name of the
+			// server and its version.
 			name := toUCS2("Microsoft SQL Server")
 			ack := append([]byte{1, 0x74, 0, 0, 4, byte(len(name) / 2)}, name...)
 			ack = append(ack, 12, 0, 7, 0xd0)
@@ -168,8 +170,8 @@ func (s *Server) serve(conn net.Conn) error {
 			r.bytes(int(r.uint32()) - 4) // ALL_HEADERS
 			reply = session.transaction(r.uint16())
 		case tdsAttention:
-			// The driver may send an attention when it closes rows. The answer is
-			// DONE_ATTN.
+			// The driver may send an attention (a request to cancel) when it closes rows.
+			// The answer is the token DONE_ATTN.
 			reply = []byte{0xfd, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 		case tdsBulkLoad:
 			load, err := readLoad(message)
@@ -200,7 +202,8 @@ func tdsDone(rows uint64) []byte {
 // request: RESETCONNECTION in [MS-TDS], section 2.2.3.1.2.
 const tdsResets = 0x08
 
-// readTDS reads the packets of one message. The status has the bits of all of them.
+// readTDS reads the packets of one message. The status has the bits that any of the packets
+// has.
 func readTDS(r io.Reader) (kind, status byte, message []byte, err error) {
 	for {
 		head := make([]byte, 8)
@@ -213,7 +216,7 @@ func readTDS(r io.Reader) (kind, status byte, message []byte, err error) {
 		}
 		message = append(message, body...)
 		status |= head[1]
-		if head[1]&1 == 1 { // end of message
+		if head[1]&1 == 1 { // this bit marks the last packet of a message
 			return head[0], status, message, nil
 		}
 	}

@@ -18,9 +18,9 @@ import (
 // n keys and returns the first of them. It uses the connection alone.
 type Allocator func(ctx context.Context, c *sql.Conn, n int64) (first int64, err error)
 
-// Together runs programs of an article and keyfill's own on one table at the same time,
-// each twice, and checks that no integer is given twice or left out. It returns the number
-// of integers that were given.
+// Together runs the programs of an article and keyfill's sequences on one table at the same
+// time, two instances of each, and checks that no integer is given twice or left out. It
+// returns the number of integers that were given.
 func Together(t *testing.T, s *Scratch, programs map[string]Allocator, sequences map[string]sequence.Sequence) int64 {
 	t.Helper()
 	const rounds = 20
@@ -34,7 +34,7 @@ func Together(t *testing.T, s *Scratch, programs map[string]Allocator, sequences
 			n := 1 + rand.Int64N(20)
 			first, err := reserve(n)
 			for ErrorsAre(err, store.ErrContention) || IsSerialization(err) {
-				first, err = reserve(n) // it tries again, as a source does
+				first, err = reserve(n) // try again, as a source does
 			}
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -75,7 +75,8 @@ func Together(t *testing.T, s *Scratch, programs map[string]Allocator, sequences
 	return total
 }
 
-// inOrder reserves as one process does, which gets greater integers each time.
+// inOrder returns a function that reserves as one process does: each call requires greater
+// integers than the calls before.
 func inOrder(r *reserver.Reserver) func(n int64) (int64, error) {
 	seen := int64(0)
 	return func(n int64) (int64, error) {

@@ -20,13 +20,13 @@ import (
 
 // Engine is a database with one driver in one of the driver's modes.
 type Engine struct {
-	Name    string // its name for -run
-	Driver  string // as registered with database/sql
+	Name    string // the engine's name in -run
+	Driver  string // the driver's name as registered with database/sql
 	Dialect *dialect.Dialect
 	Server  *testdb.Server // nil for SQLite
-	Params  string         // of the DSN
-	Memory  bool           // SQLite in memory: one connection is all there is
-	mattn   bool           // SQLite through mattn/go-sqlite3
+	Params  string         // parameters that are added to the DSN
+	Memory  bool           // whether it is SQLite in memory, whose data only one connection can see
+	mattn   bool           // whether it is SQLite through mattn/go-sqlite3
 
 	without18 bool // see Without18
 }
@@ -59,12 +59,12 @@ func (e Engine) IsPostgres() bool { return e.Dialect.Name == "postgres" }
 // Scratch is an empty database of an engine for one test.
 type Scratch struct {
 	Engine
-	Connector driver.Connector // the raw driver's
-	Raw       *sql.DB          // through the raw driver, to look at what is stored
+	Connector driver.Connector // connections of the raw driver, without keyfill
+	Raw       *sql.DB          // the database through the raw driver, to read what is stored
 }
 
-// Scratch makes an empty database, which is gone when the test ends. It skips
-// the test where there is no server.
+// Scratch makes an empty database, which is dropped when the test ends. It skips the test
+// if the server is not installed.
 func (e Engine) Scratch(t *testing.T) *Scratch {
 	t.Helper()
 	s := &Scratch{Engine: e}
@@ -124,7 +124,7 @@ func (s *Scratch) OpenWith(t *testing.T, o keyfill.Options) (*sql.DB, *keyfill.M
 }
 
 // storeWait replaces the default of store_wait, ten seconds, if a test sets none: on a busy
-// machine the default may pass.
+// machine the store may take longer than the default.
 const storeWait = time.Minute
 
 // Limit is how long a test waits for an event in the background. The event comes soon,
@@ -224,8 +224,9 @@ func (c DSNConnector) Connect(context.Context) (driver.Conn, error) { return c.O
 // Driver returns the driver.
 func (c DSNConnector) Driver() driver.Driver { return c.Opener }
 
-// sharedConnector always returns the same connection, so that the raw database and
-// keyfill's see the same memory. The two must not use it at the same time.
+// sharedConnector always returns the same connection, so that the database opened by the
+// raw driver and the one opened through keyfill see the same database in memory. The two
+// must not use the connection at the same time.
 type sharedConnector struct {
 	driver.Connector
 	conn driver.Conn
@@ -323,11 +324,11 @@ func (e Engine) Drawing(sequence string) string {
 	return "BIGINT DEFAULT NEXTVAL(" + sequence + ")"
 }
 
-// ReserveEngines are one of each engine's drivers, and SQLite in a file: one in
-// memory has no second connection to reserve on.
+// ReserveEngines have one engine for each driver. SQLite is in a file, since a database in
+// memory has no second connection on which numbers could be reserved.
 var ReserveEngines = []Engine{SQLiteFile, MySQLDefault, MySQLInterp, PgxDefault, PgxSimple, PQDefault}
 
-// MySQLMulti accepts texts of several statements, as does MySQLMultiInterp.
+// MySQLMulti and MySQLMultiInterp accept texts of several statements.
 var (
 	MySQLMulti       = Engine{Name: "mysql-multi", Driver: "mysql", Dialect: dialect.MariaDB(), Server: MariaDB, Params: "multiStatements=true"}
 	MySQLMultiInterp = Engine{Name: "mysql-multi-interpolate", Driver: "mysql", Dialect: dialect.MariaDB(), Server: MariaDB, Params: "multiStatements=true&interpolateParams=true"}

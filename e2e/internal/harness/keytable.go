@@ -16,10 +16,10 @@ import (
 // it.
 type StateOf struct {
 	Name   string
-	Create []string           // the statements that create the table; none for keyfill_sequences
-	Table  *sequence.KeyTable // nil for keyfill_sequences
-	Own    map[string]string  // the statement that creates its procedure, by dialect
-	Value  string             // the query for the stored number
+	Create []string           // the statements that create the table; nil for keyfill_sequences, which exists already
+	Table  *sequence.KeyTable // the table as a sequence describes it; nil for keyfill_sequences
+	Own    map[string]string  // the statement that creates the table's procedure, by dialect
+	Value  string             // the query that returns the stored number
 }
 
 // KeyedState returns a table with a row for each sequence, as in the article on sequential
@@ -97,8 +97,9 @@ func (st StateOf) Through(t *testing.T, s *Scratch, way string) *sequence.Sequen
 	return &q
 }
 
-// Emptied returns the same database without what the tests of key tables have
-// made in it, on new connections: a database for each would take a minute.
+// Emptied drops the tables and procedures that the tests of key tables have made in a
+// database, and returns the database with new connections. A new database for each test
+// would take a minute in all.
 func Emptied(t *testing.T, s *Scratch) *Scratch {
 	t.Helper()
 	again := *s

@@ -20,7 +20,8 @@ func (c Noting) Connect(ctx context.Context) (driver.Conn, error) {
 	return &notingConn{conn, c.Spy}, nil
 }
 
-// notingConn has only the methods of a connection that prepares, executes and is reset.
+// notingConn notes the queries of a connection. It has only the methods to prepare, to
+// execute and to reset the session.
 type notingConn struct {
 	driver.Conn
 	spy *Spy

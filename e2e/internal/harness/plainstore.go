@@ -23,8 +23,8 @@ type PlainStore struct {
 	states   map[string]*plainCounter // by name
 	marks    map[string]*plainMark    // by name and worker
 	series   map[string][]*plainSeries
-	bindings map[string]plainBinding // the state that numbers each column
-	open     int                     // how many databases have opened it, and not closed it
+	bindings map[string]plainBinding // the state (stored counter) that numbers each column
+	open     int                     // how many databases have the store open
 }
 
 type plainCounter struct {
@@ -134,8 +134,7 @@ func (s *PlainStore) Bind(_ context.Context, st keysource.State, column string) 
 }
 
 // at calls f with the counter of a state, which is created if it is missing. Two callers
-// may both ask for the first integer of a new state, since nothing has been reserved from
-// it.
+// may both call First for a new state, since nothing has been reserved from it yet.
 func (s *PlainStore) at(ctx context.Context, kind string, st keysource.State, f func(*plainCounter) error) error {
 	s.mu.Lock()
 	c := s.states[st.Name]
@@ -242,7 +241,7 @@ func (o plainOwner) seen(s *plainSeries) keysource.Series {
 	return now
 }
 
-// first returns the lowest series for which fit returns true.
+// first returns the lowest series for which fit returns true, or nil.
 func (o plainOwner) first(fit func(*plainSeries) bool) *plainSeries {
 	var lowest *plainSeries
 	for _, s := range o.store.series[o.state.Name] {
@@ -253,7 +252,7 @@ func (o plainOwner) first(fit func(*plainSeries) bool) *plainSeries {
 	return lowest
 }
 
-// as returns the series if it is still as the owner knows it, else nil.
+// as returns the series if it is still as the owner knows it, otherwise nil.
 func (o plainOwner) as(one keysource.Series) *plainSeries {
 	return o.first(func(s *plainSeries) bool {
 		return s.First == one.First && s.owner == o.owner.Owner && s.Epoch == one.Epoch

@@ -38,7 +38,7 @@ const OwnKey = "0b5c1f9e-0000-4000-8000-000000000001"
 
 // Drawn calls f and returns how many UUIDs of version 4 were made meanwhile.
 func Drawn(e *Entropy, f func()) int {
-	const uuidv4 = 16 // bytes that a key reads
+	const uuidv4 = 16 // the bytes that a key reads from the entropy
 	before := e.Bytes.Load()
 	f()
 	return int(e.Bytes.Load()-before) / uuidv4
@@ -71,9 +71,9 @@ type KeyKind struct {
 	Bits   int
 
 	Contiguous bool
-	Servers    bool // the kind does not work on SQLite
-	Files      bool // the kind does not work on SQLite in memory
-	MariaDB    bool // the kind works on MariaDB only
+	Servers    bool // whether the kind does not work on SQLite
+	Files      bool // whether the kind does not work on SQLite in memory
+	MariaDB    bool // whether the kind works on MariaDB only
 }
 
 // Mapped returns a source of a kind that creates its tables, after change has changed it.

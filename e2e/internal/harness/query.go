@@ -19,7 +19,7 @@ func MustFail(t *testing.T, x Execer, query string) {
 	}
 }
 
-// InTx runs f in a transaction, which commits unless f fails.
+// InTx runs f in a transaction, and commits it unless f returns an error.
 func InTx(db *sql.DB, f func(*sql.Tx) error) error {
 	tx, err := db.Begin()
 	if err != nil {

@@ -120,8 +120,8 @@ func (s *Scratch) Next(t *testing.T, state string) int {
 	return Count(t, s.Raw, "SELECT next_value FROM keyfill_sequences WHERE name = '"+state+"'")
 }
 
-// InsertWhenRemade inserts a row. It tries again for a while, since a reservation may find
-// the tables dropped.
+// InsertWhenRemade inserts a row. It retries for a minute, since the INSERT fails while
+// keyfill's tables are dropped.
 func InsertWhenRemade(t *testing.T, db *sql.DB) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {

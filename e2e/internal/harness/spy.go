@@ -12,7 +12,8 @@ import (
 	"github.com/ngrok/sqlmw"
 )
 
-// Spy notes the queries that reach another driver wrapper, around keyfill or inside of it.
+// Spy notes the queries that reach another driver wrapper, such as otelsql, around keyfill
+// or inside of it.
 type Spy struct {
 	mu      sync.Mutex
 	queries []string
@@ -25,7 +26,7 @@ func (s *Spy) Note(query string) {
 	s.queries = append(s.queries, query)
 }
 
-// Take returns what was noted since it was called last, each text once.
+// Take returns the queries that were noted since the last call of Take, each text once.
 func (s *Spy) Take() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +43,7 @@ func (s *Spy) All() []string {
 	return slices.Clone(s.queries)
 }
 
-// SpyWrappers are the other wrappers, each with a spy in it.
+// SpyWrappers are driver wrappers other than keyfill, each with a spy in it.
 var SpyWrappers = []struct {
 	Name string
 	Wrap func(t *testing.T, c driver.Connector, s *Spy) driver.Connector
@@ -51,8 +52,8 @@ var SpyWrappers = []struct {
 	{"sqlmw", WrapSqlmw},
 }
 
-// ConnectorDriver is a driver that opens one connector: the packages otelsql and sqlmw wrap
-// drivers.
+// ConnectorDriver is a driver that opens one connector: it is needed because the packages
+// otelsql and sqlmw wrap drivers, not connectors.
 type ConnectorDriver struct{ Connector driver.Connector }
 
 // OpenConnector returns the connector.
@@ -126,12 +127,12 @@ func (i *spyInterceptor) StmtQueryContext(ctx context.Context, stmt driver.StmtQ
 	return ctx, rows, err
 }
 
-// AsDriver is a connector that returns another driver as its own, so that keyfill does not
-// notice a spy between itself and that driver.
+// AsDriver is a connector whose method Driver returns As, so that keyfill does not notice a
+// spy between itself and the driver As.
 type AsDriver struct {
 	driver.Connector
 	As driver.Driver
 }
 
-// Driver returns the other driver.
+// Driver returns the field As.
 func (c AsDriver) Driver() driver.Driver { return c.As }

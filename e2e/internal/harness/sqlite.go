@@ -35,8 +35,8 @@ func (d SQLiteDatabase) Immediate() SQLiteDatabase {
 	return d
 }
 
-// Scratch makes an empty database. Its raw side stays open, so that a database in a shared
-// cache exists until the end of the test.
+// Scratch makes an empty database. Its Raw stays open until the end of the test, since a
+// database in a shared cache exists only while a connection is open.
 func (d SQLiteDatabase) Scratch(t *testing.T) *Scratch {
 	t.Helper()
 	dsn := d.Path

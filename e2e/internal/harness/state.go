@@ -38,7 +38,7 @@ func StoreOf(t testing.TB, s *Scratch) *store.Store {
 	return store.New(s.Dialect, db)
 }
 
-// OpenOrders creates the tables and returns a store with the sequence open.
+// OpenOrders creates the tables and returns a store in which the sequence Orders is open.
 func OpenOrders(t *testing.T, s *Scratch) *store.Store {
 	t.Helper()
 	Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY, name VARCHAR(20))")

@@ -63,11 +63,12 @@ func InVersions(engines []Engine) (all []Engine) {
 // suffix18 is appended to the names of engines on PostgreSQL 18.
 const suffix18 = "-18"
 
-// Is reports whether e is the other engine, on whatever version of its server.
+// Is reports whether e and other are the same engine, apart from the version of the server.
 func (e Engine) Is(other Engine) bool { return strings.TrimSuffix(e.Name, suffix18) == other.Name }
 
 // Without18 returns engines that do not run on PostgreSQL 18. It is for tests of INSERT …
-// SELECT without a function of the server that makes UUIDs: that version has one.
+// SELECT without a function of the server that makes UUIDs: PostgreSQL 18 has such a
+// function.
 func Without18(engines []Engine) []Engine {
 	engines = slices.Clone(engines)
 	for i := range engines {

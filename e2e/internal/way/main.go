@@ -1,8 +1,8 @@
 // Command way executes one INSERT on MariaDB through go-sql-driver/mysql until its text is
-// known, and then once more. What this last execution has run is left in the folder that
-// is the third argument, as coverage; the functions of keyfill that were on the deepest
-// stack when the driver wrote to the server are printed, the outermost first. TestWays
-// builds it with -cover.
+// known, and then once more. It writes the coverage of this last execution into the folder
+// that is its third argument. It prints the functions of keyfill that were on the deepest
+// stack when the driver wrote to the server, the outermost first. TestWays builds it with
+// -cover.
 package main
 
 import (
@@ -30,7 +30,7 @@ import (
 type way struct {
 	query  string
 	source policy.Source
-	lastID bool // LastInsertId is asked for
+	lastID bool // whether LastInsertId is called
 }
 
 const (
@@ -64,7 +64,7 @@ func main() {
 	if err := run(ways[os.Args[1]], os.Args[2], os.Args[3]); err != nil {
 		log.Fatal(err)
 	}
-	os.Exit(0) // before anything is closed
+	os.Exit(0) // exit without closing, which would count as coverage
 }
 
 func run(w way, dsn, folder string) error {
@@ -93,18 +93,20 @@ func run(w way, dsn, folder string) error {
 	if err != nil {
 		return err
 	}
-	// One connection, so that what database/sql does between two uses is not counted.
+	// Use one connection, so that the work of database/sql between two uses of a connection
+	// is not counted.
 	c, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	// A text is remembered when it comes for the second time.
+	// keyfill remembers a text when it sees it for the second time, so send it several
+	// times first.
 	for n := range 4 {
 		if err := w.send(ctx, c, n); err != nil {
 			return err
 		}
 	}
-	time.Sleep(200 * time.Millisecond) // for what goes on in the background
+	time.Sleep(200 * time.Millisecond) // wait until work in the background has ended
 	stacks.reset()
 	if err := coverage.ClearCounters(); err != nil {
 		return err
@@ -158,8 +160,8 @@ func (c conn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// SyscallConn is what the driver looks for to see whether the server has closed the
-// connection.
+// SyscallConn is a method that the driver needs to find out whether the server has closed
+// the connection.
 func (c conn) SyscallConn() (syscall.RawConn, error) {
 	return c.Conn.(*net.TCPConn).SyscallConn()
 }
