@@ -133,8 +133,8 @@ func (o *options) takes(dialect string) bool {
 }
 
 // applications prints how many INSERTs of applications are refused, by dialect and source.
-// It reports whether none of the answers is wrong and the bars are passed. MariaDB has the
-// statements of MySQL, which count once.
+// It reports whether none of the answers is wrong and the required shares are reached. The
+// corpus has the same statements for MySQL and MariaDB; they are counted once.
 func applications(w io.Writer, o *options, f corpus.File, statements []corpus.Statement) (bool, error) {
 	if o.speed {
 		return true, nil
@@ -208,8 +208,8 @@ func measure(w io.Writer, o *options, dialectName string, statements []corpus.St
 	return nil
 }
 
-// again is how often texts that took longer than allowed are measured once more: other
-// programs on the machine may have slowed all of a text's batches.
+// again is how many more times a text that took longer than allowed is measured, since
+// other programs on the machine may have slowed the measurement.
 const again = 5
 
 // timed measures the statements that are not passed.
@@ -259,8 +259,8 @@ func judge(w io.Writer, o *options, dialectName string, statements []corpus.Stat
 		r.AddWords(s.ID, court.TryWords(s.SQL))
 		r.AddWords(s.ID, integers.TryWords(s.SQL))
 		if v.Kind == tree.KindQuery && o.kinds != "corpus" {
-			// Only the engine can number the rows of a query, and it numbers
-			// by integers.
+			// Judge it with integer keys too: only the engine can number the rows of a
+			// query, and it numbers them by integers.
 			v = integers.Try(s.SQL)
 			r.Add(s.ID, report.IntegerQuery, v)
 		}
@@ -271,8 +271,8 @@ func judge(w io.Writer, o *options, dialectName string, statements []corpus.Stat
 	return r, nil
 }
 
-// closing closes a court, which judges answers. It sets *err to the error of that, if *err
-// is nil.
+// closing closes a court, which judges answers. If *err is nil, it sets *err to the error
+// of Close.
 func closing(c *trial.Court, err *error) {
 	if closeErr := c.Close(); *err == nil {
 		*err = closeErr

@@ -11,7 +11,7 @@ type reader struct {
 	*lexis
 	items []item
 	at    int
-	multi bool // in Oracle's INSERT ALL, where INTO begins a branch
+	multi bool // whether the reader is in Oracle's INSERT ALL, where INTO begins a branch
 }
 
 // These labels mark, among the children of an INSERT, the places of the column list and of
@@ -56,7 +56,8 @@ func (r *reader) node() *tree.Node {
 	return i.leaf()
 }
 
-// peek returns the item n after the next one; an item of no kind after the end.
+// peek returns the item n after the next one; or, outside of the items, an item that
+// matches nothing.
 func (r *reader) peek(n int) item {
 	if r.at+n < 0 || r.at+n >= len(r.items) {
 		return item{token: token{kind: comment}}
@@ -175,7 +176,7 @@ func (r *reader) list(n *tree.Node) {
 // column returns the name of a column, without a table before it or a part after it;
 // false if there is no column.
 func column(part []item) (string, bool) {
-	name, ok := "", false // SQLite has columns without a name
+	name, ok := "", false // stays empty if there is no name, since SQLite has columns without a name
 	for at, i := range part {
 		switch {
 		case i.isName() || i.kind == text && i.open == 0:
@@ -214,7 +215,7 @@ func (r *reader) body(n *tree.Node) bool {
 	case i.is("DEFAULT") && r.peek(1).is("VALUES"):
 		r.at += 2
 		in.Form = tree.Default
-		// A fill makes VALUES (key) of it.
+		// A fill turns DEFAULT VALUES into VALUES (key), so keep the word VALUES.
 		n.Kids = append(n.Kids, &tree.Node{Label: "VALUES"})
 		return true
 	case i.is("VALUES", "VALUE") && (r.peek(1).open == '(' || r.peek(1).is("ROW")):
@@ -299,7 +300,7 @@ func (r *reader) alias(in *tree.Insert) {
 			in.Alias = append(in.Alias, part[0].name())
 		}
 	}
-	// The items that were read stay; only the list is removed.
+	// Remove only the list; the items before and after it stay.
 	r.items = append(append([]item{}, r.items[:r.at+2]...), r.items[r.at+3:]...)
 }
 

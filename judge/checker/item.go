@@ -12,7 +12,7 @@ import (
 // item is a token, or a group: brackets with all that is between them.
 type item struct {
 	token
-	open  byte // '(' or '[' of a group, else 0
+	open  byte // '(' or '[' if the item is a group, otherwise 0
 	group []item
 }
 

@@ -10,35 +10,35 @@ type lexis struct {
 
 	backticks        bool   // `name`
 	brackets         bool   // [name]
-	doubledBrackets  bool   // ]] in a name is a bracket
+	doubledBrackets  bool   // whether ]] in a name stands for one bracket
 	squareGroups     bool   // ARRAY[1, 2]
-	wordStart        string // characters besides letters that begin a word
-	wordPart         string // characters that continue a word, besides letters and digits
-	question, dollar bool   // placeholders: ?, $1
+	wordStart        string // characters that may begin a word, besides letters
+	wordPart         string // characters that may continue a word, besides letters and digits
+	question, dollar bool   // whether placeholders are ?, or $1
 	numberedQuestion bool   // ?1
 	colon, at        bool   // :name, @name
 	dollarNames      bool   // $name
-	sessionTables    bool   // #name is a table of the session's own
-	noSemicolons     bool   // statements need nothing between them
-	replace          bool   // REPLACE is an INSERT
+	sessionTables    bool   // whether #name is a table of the session's own
+	noSemicolons     bool   // whether statements may follow each other without a semicolon
+	replace          bool   // whether REPLACE is an INSERT
 }
 
 // stringLexis describes the strings of a dialect.
 type stringLexis struct {
-	backslashes bool // \' in strings
+	backslashes bool // whether a backslash escapes a character, such as \'
 	escape      bool // E'\''
 	dollar      bool // $tag$…$tag$
 	quote       bool // q'[…]'
-	double      bool // "…" is a string
+	double      bool // whether "…" is a string
 }
 
 // commentLexis describes the comments of a dialect.
 type commentLexis struct {
-	hash         bool // # to the end of the line
-	spacedDashes bool // "--" opens a comment only before white space
-	nested       bool // /* /* */ */
-	open         bool // the end of the text ends a comment too
-	code         bool // /*! … */ is code
+	hash         bool // whether # begins a comment up to the end of the line
+	spacedDashes bool // whether "--" opens a comment only before white space
+	nested       bool // whether comments nest: /* /* */ */
+	open         bool // whether a comment may end at the end of the text, without */
+	code         bool // whether /*! … */ is code
 }
 
 var lexes = map[string]*lexis{

@@ -11,8 +11,8 @@ import (
 // Numbered returns an error unless an INSERT whose rows come from a query, as the checker
 // read it, gives each column the value that the caller's query gave it, and the key a
 // number: the caller's query has to be a common table expression that names all its
-// columns, and these columns have to be selected in their order, with one expression more,
-// at the key's place.
+// columns, and the INSERT has to select these columns in their order, with one more
+// expression at the key's place.
 //
 //	WITH … kf (c1, c2) AS (the caller's query) … SELECT c1, c2, expression FROM …
 //
@@ -20,9 +20,10 @@ import (
 // that stands alone in the caller's select list may be selected itself. In PostgreSQL,
 // where the names may be too few, all columns may be selected by a star.
 func Numbered(dialect string, n tree.Numbered, q *Query) error {
-	loose := dialect == "postgres" // where a WITH clause may name fewer columns than there are
+	loose := dialect == "postgres" // in PostgreSQL a WITH clause may name fewer columns than its query has
 	nodes := append(slices.Clone(n.Out.With), n.Out.Source.Kids...)
-	// The caller's own WITH, before it, may define the same query.
+	// The search goes backwards, since the caller's own WITH clause, which comes first, may
+	// define an equal query.
 	at := len(nodes) - 1
 	for at >= 0 && !tree.Same(nodes[at], n.In.Source) && !tree.Widened(n.In.Source, nodes[at]) {
 		at--
@@ -47,7 +48,7 @@ func Numbered(dialect string, n tree.Numbered, q *Query) error {
 		if len(names) <= len(n.In.Columns) {
 			return fmt.Errorf("the caller's query has something more in it")
 		}
-		names = names[:len(n.In.Columns)] // the others are the expressions by which the query is ordered
+		names = names[:len(n.In.Columns)] // the remaining names are the expressions by which the query is ordered
 	}
 	from := -1
 	for i, m := range nodes {

@@ -131,7 +131,7 @@ func noun(items []item) string {
 	if !items[0].is("CREATE", "ALTER") {
 		return ""
 	}
-	const head = 16 // the kind of object has to be among the first items
+	const head = 16 // the word for the kind of object has to be among the first 16 items
 	for at, i := range items[:min(head, len(items))] {
 		switch {
 		case i.is("TABLE", "INDEX", "USER", "DATABASE", "SCHEMA", "SEQUENCE"):
@@ -201,7 +201,7 @@ func (l *lexis) statement(items []item) []*tree.Node {
 		with := strings.EqualFold(nodes[from].Label, "WITH")
 		if at > from && !with {
 			if !l.noSemicolons {
-				break // it belongs to another statement
+				break // the INSERT belongs to another statement
 			}
 			wrap := blockOf(nodes[from:at])
 			if wrap != "" {

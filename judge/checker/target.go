@@ -63,13 +63,13 @@ func (r *reader) name(n *tree.Node) bool {
 			r.take(n, 1)
 		}
 	}
-	// A pattern of a policy matches no temporary table of SQL Server.
+	// This is set because a pattern of a policy matches no temporary table of SQL Server.
 	n.Insert.NoTable = r.sessionTables && strings.HasPrefix(last.name(), "#")
 	return true
 }
 
-// mergesOwn reports whether the MERGE around this INSERT is into a temporary table or a
-// variable.
+// mergesOwn reports whether the MERGE that contains this INSERT writes into a temporary
+// table or a variable.
 func (r *reader) mergesOwn() bool {
 	at := r.at - 1
 	for at >= 0 && !r.items[at].is("MERGE") {

@@ -14,7 +14,7 @@ const (
 	text // a string
 	number
 	param
-	mark // one byte of anything else
+	mark // one byte of any other text
 	comment
 	codeComment
 )
@@ -24,7 +24,7 @@ type token struct {
 	kind    kind
 	text    string
 	start   int
-	ordinal int // of a placeholder, from 1
+	ordinal int // the number of a placeholder, from 1
 }
 
 // lexer cuts a text into tokens.
@@ -279,7 +279,7 @@ func (x *lexer) placeholder(s string) int {
 		}
 		return 1
 	case s[0] == '$' && x.dollarNames:
-		return name(1) // digits too: $1a is one name
+		return name(1) // the name may begin with digits: $1a is one name
 	case s[0] == '$' && x.dollar:
 		if n := span(s[1:], isDigit); n > 0 {
 			return 1 + n

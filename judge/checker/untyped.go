@@ -2,9 +2,9 @@ package checker
 
 import "slices"
 
-// A plain select list of INSERT … SELECT gives its literals and placeholders the
-// types of the columns that they go to. In a common table expression it does
-// not, so a fill may select them outside of it.
+// A plain select list of INSERT … SELECT gives its literals and placeholders the types of
+// the columns that they go to. In a common table expression they do not get these types, so
+// a fill may select them outside of the expression.
 
 // Query is the caller's query of an INSERT … SELECT.
 type Query struct {
@@ -15,7 +15,7 @@ type Query struct {
 	// Lone are the values of the select list that are only a literal, NULL or a
 	// placeholder, by their index.
 	Lone map[int]string
-	// Loose reports whether it is not known how many columns the query gives.
+	// Loose reports whether the number of columns that the query returns is not known.
 	Loose bool
 }
 
@@ -66,7 +66,7 @@ func behindSelect(items []item) []item {
 		case items[i].open == '(' && len(items[i].group) > 0 && items[i].group[0].is("WITH"):
 			group := items[i].group
 			if at := slices.IndexFunc(group, func(i item) bool { return i.is("SELECT") }); at >= 0 {
-				return group[at+1:] // after the definitions, which are in brackets
+				return group[at+1:] // the items after SELECT; the definitions of WITH are in brackets of their own
 			}
 		}
 	}

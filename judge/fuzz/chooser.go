@@ -1,7 +1,7 @@
 package fuzz
 
-// chooser makes choices from bytes. When they are used up it chooses the first
-// of everything, so every text ends.
+// chooser makes choices from bytes. When the bytes are used up, it always makes the first
+// choice, so that every text ends.
 type chooser struct {
 	bytes []byte
 	at    int

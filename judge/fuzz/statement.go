@@ -17,8 +17,8 @@ const (
 // String returns the name in package dialect.
 func (d Dialect) String() string { return [...]string{"postgres", "sqlite"}[d] }
 
-// maxDepth bounds how deep expressions and queries are nested, since the parsers in C
-// recurse.
+// maxDepth bounds how deep expressions and queries are nested, since the engines' parsers,
+// which are in C, recurse and could exhaust the stack.
 const maxDepth = 5
 
 // writer writes one text.

@@ -16,8 +16,8 @@ import (
 	"github.com/keyfill/keyfill/judge/tree"
 )
 
-// ErrNoCompiler is returned for PostgreSQL by a program that was built without
-// a C compiler.
+// ErrNoCompiler is returned for PostgreSQL by a program that was built without cgo, for
+// which a C compiler is needed.
 var ErrNoCompiler = errors.New("parsers: PostgreSQL's parser is in C: install a C compiler and build with CGO_ENABLED=1")
 
 // recovered turns a parser's panic r into an error: this program cannot repair the parser,

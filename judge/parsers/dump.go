@@ -16,8 +16,8 @@ type dumper struct {
 	// all others.
 	special func(d *dumper, v reflect.Value) *tree.Node
 	wraps   map[string]tree.Wrap // by the names of types
-	// skipped are the fields that describe the text and not the statement, by name or by
-	// type.name, and the types of which all fields do.
+	// skipped holds the fields that describe the text instead of the statement, by name or
+	// by type.name, and the types that have only such fields.
 	skipped map[string]bool
 }
 
@@ -65,7 +65,7 @@ func (d *dumper) fields(v reflect.Value, without ...string) *tree.Node {
 			continue
 		}
 		kid := d.node(v.Field(i))
-		if kid != nil && !(f.Anonymous && len(kid.Kids) == 0) { // an embedded struct of skipped fields
+		if kid != nil && !(f.Anonymous && len(kid.Kids) == 0) { // skip an embedded struct that has only skipped fields
 			n.Kids = append(n.Kids, &tree.Node{Label: f.Name, Kids: []*tree.Node{kid}})
 		}
 	}

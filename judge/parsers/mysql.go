@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/pingcap/tidb/pkg/parser"
-	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // the types of values that the parser needs
+	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // registers the types of values that the parser needs
 
 	"github.com/keyfill/keyfill/judge/tree"
 )
@@ -28,8 +28,8 @@ func MySQL(query string) (t *tree.Text, err error) {
 }
 
 var mysqlSkipped = map[string]bool{
-	// IsInBraces differs for a query that became a common table expression; the checker
-	// compares brackets.
+	// IsInBraces is skipped because it changes when a query becomes a common table
+	// expression. The checker compares brackets instead.
 	"node": true, "projectionOffset": true, "SelectField.Offset": true, "IsInBraces": true,
 	"ParamMarkerExpr.Offset": true, "ParamMarkerExpr.Order": true,
 }

@@ -4,7 +4,8 @@ package parsers
 
 import "github.com/keyfill/keyfill/judge/tree"
 
-// HasPostgreSQL reports whether [PostgreSQL] can read: its parser is in C.
+// HasPostgreSQL reports whether [PostgreSQL] can read a query. Without cgo it cannot, since
+// its parser is in C.
 const HasPostgreSQL = false
 
 // PostgreSQL fails with [ErrNoCompiler].

@@ -12,7 +12,8 @@ import (
 	"github.com/keyfill/keyfill/judge/tree"
 )
 
-// HasPostgreSQL reports whether [PostgreSQL] can read: its parser is in C.
+// HasPostgreSQL reports whether [PostgreSQL] can read a query. It can if cgo is available,
+// since its parser is in C.
 const HasPostgreSQL = true
 
 // PostgreSQL reads a text with PostgreSQL's own parser, of the major version
@@ -121,7 +122,8 @@ func postgresInsert(d *dumper, v reflect.Value) *tree.Node {
 	sel := field(field(source, "Node"), "SelectStmt")
 	rest := d.fields(sel, "ValuesLists")
 	lists := sel.FieldByName("ValuesLists")
-	// LimitOption and Op are set even where there is no clause.
+	// The statement is plain VALUES if only LimitOption and Op are set besides, which
+	// always are.
 	if lists.Len() == 0 || len(rest.Kids) > 2 {
 		in.Form, in.Source = tree.Query, d.node(sel)
 		return n
@@ -142,7 +144,8 @@ func postgresTable(d *dumper, v reflect.Value) *tree.Node {
 		return nil
 	}
 	lists := sel.FieldByName("ValuesLists")
-	// LimitOption and Op are set even where there is no clause.
+	// The statement is plain VALUES if only LimitOption and Op are set besides, which
+	// always are.
 	if lists.Len() == 0 || len(d.fields(sel, "ValuesLists").Kids) > 2 {
 		return nil
 	}

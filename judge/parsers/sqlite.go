@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	_ "modernc.org/sqlite" // SQLite itself, in Go
+	_ "modernc.org/sqlite" // registers SQLite itself, translated into Go
 )
 
 // SQLite prepares statements on a database in memory without any table.
@@ -41,7 +41,8 @@ func isSyntax(err error) bool {
 	return err != nil && slices.ContainsFunc(syntaxErrors, func(s string) bool { return strings.Contains(err.Error(), s) })
 }
 
-// stop is a text that cannot be a token of SQLite.
+// stop is an invalid token for SQLite. After a statement it shows whether SQLite has read
+// the statement to its end.
 const stop = "\n@"
 
 // Accepts returns SQLite's error if its grammar does not accept one of the statements. Each
@@ -50,8 +51,9 @@ const stop = "\n@"
 //
 // Some errors come before the text was read to its end, such as an error about two
 // definitions of one name in WITH. Then it is not known whether the grammar accepts the
-// rest, and Accepts returns an [EarlyError]. An engine that has read the whole text would
-// have reached an invalid token after it.
+// rest, and Accepts returns an [EarlyError]. Accepts recognizes that by an invalid token
+// that it appends to the text: SQLite reports the token only if it reads the text to its
+// end.
 func (s *SQLite) Accepts(statements []string) error {
 	for _, query := range statements {
 		if strings.IndexByte(query, 0) >= 0 {

@@ -32,8 +32,8 @@ func New(dialectName string) (*Report, error) {
 }
 
 // Add judges a text with a call of an unknown function instead of each literal, and with an
-// unknown word instead of the first one of each statement. A text that defines a routine or
-// the like is left out: later statements make the calls in its definition.
+// unknown word instead of the first word of each statement. It skips a text that defines a
+// routine or the like, since only later statements execute the calls in the definition.
 func (r *Report) Add(id, text string) {
 	d := r.dialect
 	statements := wordplaces.UnknownStatements(d, text)
@@ -43,7 +43,7 @@ func (r *Report) Add(id, text string) {
 	for _, answer := range []struct {
 		what       string
 		leaves     func(*dialect.Dialect, string) bool
-		calls      bool // changes by functions matter too
+		calls      bool // whether changes made by functions matter too
 		statements bool
 	}{
 		{"tables", effects.LeavesTables, d.Numbering.Writing, true},

@@ -18,13 +18,13 @@ import (
 // connection.
 type Refusals struct {
 	Source string
-	Wrong  int // answers that are wrong
+	Wrong  int // the number of answers that are wrong
 
 	words     trial.Words
 	inserts   int
 	families  map[string][]string // the refused texts, by kind and reason
 	fragments int
-	apart     []string // the fragments that are refused
+	apart     []string // the refused fragments: texts that no parser accepts
 	unlisted  int
 }
 

@@ -24,7 +24,7 @@ type Report struct {
 	rows    map[row]*count
 	wrong   []finding
 	missed  []finding
-	apart   []finding // texts that are missed only if they are SQL to the engine
+	apart   []finding // texts that are missed, if the engine accepts them as SQL, which is not known
 	slowest finding
 	took    time.Duration
 }
@@ -38,7 +38,7 @@ type row struct {
 // count is a line of the table.
 type count struct {
 	texts, fill, keep, pass, refuse, wrong, missed int
-	held, heldFilled                               int // the parts of texts and fill for which a share is required
+	held, heldFilled                               int // how many of texts and fill belong to texts of which a required share has to be filled
 	reasons                                        map[trial.Reason]int
 }
 

@@ -43,8 +43,8 @@ type Stopwatch struct {
 	target  *plans.Target
 }
 
-// New returns a stopwatch for a dialect, with UUIDs as keys or with integers,
-// which the engine can count on from, so that INSERT … SELECT is filled too.
+// New returns a stopwatch for a dialect, with UUIDs as keys or with integers, which the
+// engine can count up, so that INSERT … SELECT is filled too.
 func New(dialectName, column string, integers bool) (*Stopwatch, error) {
 	d, err := dialect.ByName(dialectName)
 	if err != nil {
@@ -61,12 +61,12 @@ func New(dialectName, column string, integers bool) (*Stopwatch, error) {
 	return &Stopwatch{d, &plans.Target{Table: "t", Keys: []plans.Key{key}}}, nil
 }
 
-// How often a text is compiled: the best of batches of calls, each long enough
-// for the clock.
+// How a text is timed: its time is the best of several batches of calls, each of which
+// takes long enough for the clock.
 const (
 	batches   = 20
 	batchTime = 5 * time.Microsecond
-	longest   = 20 * time.Millisecond // for all batches of one text
+	longest   = 20 * time.Millisecond // the limit for all batches of one text together
 )
 
 // Measure compiles a text and returns how long it takes at best, that is, when nothing else

@@ -9,28 +9,28 @@ import (
 // Rule says which keys a fill has to add.
 type Rule struct {
 	Column  string // the key column, in lower case
-	Literal bool   // keys are literals, not placeholders
+	Literal bool   // whether keys are literals instead of placeholders
 }
 
 // Filling describes a fill that was compared with the original text.
 type Filling struct {
-	Inserts  int        // INSERTs with a key
+	Inserts  int        // the number of INSERTs with a key
 	Unfilled []Found    // INSERTs without a key
 	Queries  []Numbered // the INSERTs among them whose rows come from a query
 	Keys     []*Node    // the keys in the order of the text; none for queries
-	Listed   bool       // an INSERT with a key names the column itself: other rows may bring theirs
+	Listed   bool       // whether an INSERT with a key names the key column itself, so that other rows may bring their own keys
 }
 
 // Numbered is an INSERT whose rows come from a query, before and after the fill. A judge
 // that knows SQL checks the numbers of its rows.
 type Numbered struct {
 	In, Out *Insert
-	At      int // index of the key among Out's columns
+	At      int // the index of the key among the columns of Out
 }
 
-// Compare returns an error unless out equals in plus exactly one key column for each
-// INSERT that differs, and one key for each of its rows, at the column's place. The error
-// names the other difference, or the fault of the key.
+// Compare returns an error unless out equals in plus exactly one key column for each INSERT
+// that differs, and one key for each of its rows, at the column's place. The error names
+// the first other difference, or what is wrong with a key.
 func Compare(in, out *Text, r Rule) (Filling, error) {
 	c := comparison{rule: r, known: map[string]bool{}}
 	if len(in.Statements) != len(out.Statements) {
@@ -60,14 +60,14 @@ func Compare(in, out *Text, r Rule) (Filling, error) {
 
 type comparison struct {
 	rule    Rule
-	known   map[string]bool // the placeholders of the input
+	known   map[string]bool // the placeholders of the original text
 	filling Filling
 
-	carriers []carrier // the carriers of the statement
+	carriers []carrier // the columns that carry keys in the present statement
 
 	statement int      // its index
-	explained bool     // the INSERT does not run: its keys may be alike
-	labels    []string // the texts of the keys, which have to differ
+	explained bool     // whether the INSERT is only explained and does not run, so that its keys may be equal
+	labels    []string // the texts of the keys, which must all be different
 }
 
 // node compares two nodes whose INSERTs may have got keys.
@@ -167,7 +167,8 @@ func (c *comparison) insert(a, b *Insert, wrap Wrap) error {
 	return c.query(a, b, at)
 }
 
-// rows takes the keys out of the rows of b and compares what is left.
+// rows removes the keys from the rows of b and compares the remaining values with the rows
+// of a.
 func (c *comparison) rows(a, b *Insert, at int, wrap Wrap) error {
 	if b.Form != a.Form && !(a.Form == Default && b.Form == Values) {
 		return fmt.Errorf("the form of the INSERT changed")
@@ -176,7 +177,8 @@ func (c *comparison) rows(a, b *Insert, at int, wrap Wrap) error {
 	if a.Form == Default {
 		rows = [][]*Node{nil}
 		if len(b.Rows) == 1 && len(b.Rows[0]) == len(b.Columns) && areDefaults(without(b.Rows[0], at)) {
-			// The fill has written DEFAULT for its columns.
+			// For DEFAULT VALUES the fill has written a row of DEFAULTs for the other
+			// columns.
 			rows = [][]*Node{without(b.Rows[0], at)}
 		}
 	}
@@ -236,8 +238,8 @@ func (c *comparison) replaced(a, b *Insert, at int) error {
 	return nil
 }
 
-// swapped returns the placeholder that replaces another one, if nothing else differs: in
-// a cast to a type with numbers; nil elsewhere.
+// swapped returns the placeholder in b that replaces a placeholder of a, in a cast to a
+// type with numbers. It returns nil if anything else differs.
 func swapped(a, b *Node) *Node {
 	if a == nil || b == nil || len(a.Kids) != len(b.Kids) || a.Leaf != b.Leaf {
 		return nil
@@ -263,8 +265,8 @@ func swapped(a, b *Node) *Node {
 	return found
 }
 
-// query compares the sources: the caller's has to stand in the new one, whole and once,
-// in WITH before the INSERT or after it.
+// query compares the queries that the rows come from. The caller's query has to be in the
+// new one, complete and once, in a WITH clause before the INSERT or after it.
 func (c *comparison) query(a, b *Insert, at int) error {
 	if b.Form != Query {
 		return fmt.Errorf("the query went")
@@ -333,7 +335,7 @@ func (c *comparison) tailed(value *Node, leaves []*Node) bool {
 }
 
 // key notes a value as a key. It returns an error unless the value is one new placeholder
-// or one literal, perhaps in a cast, or a column that carries keys.
+// or one literal, which may be in a cast, or a column that carries keys.
 func (c *comparison) key(value *Node) error {
 	if is, err := c.carried(value); is || err != nil {
 		return err
@@ -348,7 +350,7 @@ func (c *comparison) key(value *Node) error {
 	if c.tailed(value, leaves) {
 		c.filling.Keys = append(c.filling.Keys, leaves[0])
 		if !c.rule.Literal {
-			c.filling.Keys = append(c.filling.Keys, leaves[1]) // each of them is an argument
+			c.filling.Keys = append(c.filling.Keys, leaves[1]) // the number is an argument too, besides the prefix
 		}
 		return nil
 	}
@@ -370,7 +372,7 @@ func (c *comparison) key(value *Node) error {
 	switch {
 	case c.explained || leaf.Label == "?":
 	case strings.Trim(leaf.Label, "0123456789") == "":
-		// Integers of two tables may be equal.
+		// Add the INSERT to the label, since the integers of two tables may be equal.
 		c.labels = append(c.labels, fmt.Sprintf("%s in INSERT %d of statement %d", leaf.Label, c.filling.Inserts, c.statement))
 	default:
 		c.labels = append(c.labels, leaf.Label)

@@ -11,13 +11,13 @@ const (
 	KindValues   Kind = "values"          // one INSERT … (columns) VALUES, or of empty rows
 	KindSet      Kind = "set"             // one INSERT … SET
 	KindDefault  Kind = "default values"  // one INSERT … DEFAULT VALUES
-	KindCount    Kind = "count differs"   // a row has another number of values than there are columns
-	KindUnlisted Kind = "no column list"  // VALUES or a query without one
+	KindCount    Kind = "count differs"   // the number of values in a row differs from the number of columns
+	KindUnlisted Kind = "no column list"  // VALUES or a query without a column list
 	KindQuery    Kind = "select"          // one INSERT … (columns) SELECT
 	KindExec     Kind = "exec"            // one INSERT … EXEC
 	KindSeveral  Kind = "several"         // several statements, each INSERT with its columns and rows
-	KindMixed    Kind = "several, others" // several statements, an INSERT of another form
-	KindWrapped  Kind = "wrapped: "       // followed by the Wrap of the INSERT
+	KindMixed    Kind = "several, others" // several statements, at least one with an INSERT of another form
+	KindWrapped  Kind = "wrapped: "       // the beginning of a kind, which the Wrap of the INSERT follows
 )
 
 // Kind returns the kind of the text.
@@ -70,7 +70,7 @@ func (k Kind) Rows() bool { return k == KindValues || k == KindSet || k == KindD
 // Found is an INSERT, and the kind of statement that contains it.
 type Found struct {
 	*Insert
-	Wrap Wrap // empty for a statement of its own
+	Wrap Wrap // the kind of the containing statement; empty if the INSERT is a statement of its own
 }
 
 // Inserts returns all INSERTs of the text, the outer ones first.
@@ -116,7 +116,7 @@ func (n *Node) inserts(wrap Wrap, top bool, found *[]Found) {
 	}
 }
 
-// kind returns the kind of a text that is this INSERT.
+// kind returns the kind of a text that consists of this INSERT alone.
 func (in *Insert) kind() Kind {
 	switch {
 	case in.Exec:

@@ -28,7 +28,8 @@ func unguarded(a, b *Node) *Node {
 		return unguarded(a, inner)
 	}
 	if spelled(b) && !spelled(a) {
-		// The node is from the checker, which knows only words and brackets.
+		// b is a node of the checker, which knows only words and brackets, so the guarded
+		// value is in the brackets, the second child of b.
 		n := *b
 		n.Kids = b.Kids[1].Kids
 		return unguarded(a, &n)
@@ -116,7 +117,8 @@ func (n *Node) first(labels ...string) *Node {
 	return n
 }
 
-// withoutCollation returns the expression to which a collation is applied.
+// withoutCollation returns the expression to which value applies a collation, or value
+// itself if it applies none.
 func withoutCollation(value *Node) *Node {
 	for value.Label == "CollateClause" && len(value.Kids) > 0 && value.Kids[0].Label == "Arg" && len(value.Kids[0].Kids) == 1 {
 		value = value.Kids[0].Kids[0]
@@ -125,7 +127,8 @@ func withoutCollation(value *Node) *Node {
 }
 
 // set compares a row of VALUES with the query that replaces it: each of its values has to
-// be in the query. For a judge that knows SQL the row is the query that selects its values.
+// be in the query. In the tree of a judge that knows SQL, the row became a query that
+// selects its values.
 func (c *comparison) set(a, b *Insert, at int) error {
 	whole := &Node{Kids: append(slices.Clone(b.With), b.Source)}
 	selected := &Node{Label: "(", Kids: []*Node{{Label: "SELECT"}}}

@@ -6,7 +6,7 @@ import (
 )
 
 // A SELECT without FROM is a row: a fill writes the key as one more item of its list. Under
-// UNION ALL each SELECT gets one.
+// UNION ALL each SELECT gets a key.
 
 // selected returns the keys that b has in its select lists and a does not have. It returns
 // false if anything else differs except guards (see unguarded), or if a SELECT with a key
@@ -20,7 +20,8 @@ func selected(a, b *Node) (keys []*Node, ok bool) {
 	case slices.ContainsFunc(b.Kids, func(n *Node) bool { return isWord(n, "SELECT") }):
 		return selectedWords(a.Kids, b.Kids)
 	case len(b.Kids) == len(a.Kids)+1:
-		// The list is from a judge that knows SQL.
+		// The list is in the tree of a judge that knows SQL, where the key is the last
+		// item.
 		keys = append(keys, b.Kids[len(a.Kids)])
 	case len(b.Kids) != len(a.Kids):
 		return nil, false
@@ -72,7 +73,7 @@ func selectedWords(a, b []*Node) (keys []*Node, ok bool) {
 		n := len(before[i].items)
 		if len(s.items) == n {
 			if n > 0 {
-				return nil, false // a SELECT without a key
+				return nil, false // a SELECT lacks the key that another SELECT of the query has
 			}
 			continue
 		}

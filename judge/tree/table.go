@@ -8,9 +8,9 @@ import (
 
 // Table is VALUES used as a table, with the names that its alias gives all columns.
 type Table struct {
-	Alias   string // in lower case
+	Alias   string // the name of the table, in lower case
 	Columns []*Node
-	Names   []string // of the columns, in lower case
+	Names   []string // the names of the columns, in lower case
 	Rows    [][]*Node
 }
 
@@ -38,7 +38,7 @@ type carrier struct {
 	used          bool
 }
 
-// table compares two tables, of which the second may have one more column, with keys.
+// table compares two tables, of which b may have one more column, which holds keys.
 func (c *comparison) table(a, b *Table, wrap Wrap) error {
 	if sameTable(a, b) {
 		return nil
@@ -87,8 +87,8 @@ func (c *comparison) carried(value *Node) (bool, error) {
 		switch {
 		case at < 0:
 		case !plain || !slices.Contains(names[:at], k.alias) || value.Label == "value" && len(names) > 2:
-			// A value in the checker's tree may have two names: the table's and the
-			// column's.
+			// A value in the checker's tree has at most two names, the table's and the
+			// column's. More names belong to an expression.
 			return false, fmt.Errorf("an expression of a key stands in the key's place")
 		default:
 			k.used = true

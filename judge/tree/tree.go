@@ -14,7 +14,7 @@ type Text struct {
 	// from judges that throw them away.
 	Comments []string
 	// Load is the way in which the text stores rows without an INSERT; empty if it stores
-	// none so, or from judges that do not look.
+	// no rows in such a way, or if the judge does not recognize these ways.
 	Load Load
 }
 
@@ -33,14 +33,15 @@ const (
 type Node struct {
 	Label string
 	Kids  []*Node
-	// Insert is set for an INSERT. Kids then has the parts that are neither columns nor
+	// Insert is set for an INSERT. Kids then holds the parts that are neither columns nor
 	// values: target, modifiers, upsert clause and the like.
 	Insert *Insert
-	// Table is set for VALUES used as a table; Kids are then the rest.
+	// Table is set for VALUES used as a table; Kids then holds the other parts.
 	Table *Table
 	// Wrap is the effect of the node on the INSERTs below it; empty for no effect.
 	Wrap Wrap
-	// Leaf is the kind of a node without kids; a key is a placeholder or a literal.
+	// Leaf is the kind of a node without kids; a key can only be a placeholder or a
+	// literal.
 	Leaf Leaf
 	// Ordinal is the place of a placeholder among those in the text, from 1; 0
 	// where the judge does not count them.
@@ -62,13 +63,13 @@ type Wrap string
 
 // The kinds of statements that contain others.
 const (
-	Body    Wrap = "body" // of a routine, a trigger or a rule
+	Body    Wrap = "body" // a body of a routine, a trigger or a rule
 	Block   Wrap = "block"
 	Explain Wrap = "explain"
 	Prepare Wrap = "prepare"
 	Merge   Wrap = "merge"
 	Multi   Wrap = "multi-table"
-	Nested  Wrap = "nested" // in WITH, FROM, COPY …
+	Nested  Wrap = "nested" // an INSERT within WITH, FROM, COPY and the like
 )
 
 // Form is how an INSERT gives its rows.
@@ -94,12 +95,13 @@ type Insert struct {
 	// With holds the names in a WITH before the INSERT, if the form is Query: a fill may
 	// add to it. For other forms, WITH is among the Kids.
 	With []*Node
-	// Alias is the column list of MySQL's row alias; nil without one.
+	// Alias is the column list of MySQL's row alias; nil if there is no row alias with
+	// columns.
 	Alias []string
-	// NoTable is set if the target is no table (a variable, a function, a subquery), or is
-	// a temporary table by its name.
+	// NoTable is set if the target is no table (a variable, a function, a subquery), or if
+	// its name shows that it is a temporary table.
 	NoTable bool
-	// Exec is set where a procedure gives the rows.
+	// Exec is set if the rows come from a procedure.
 	Exec bool
 }
 

@@ -11,18 +11,18 @@ import (
 	"github.com/keyfill/keyfill/judge/tree"
 )
 
-// SQLite treats $1 as a name. One driver finds its argument by the digits, another one by
-// the place where the name is first used in the text. A fill may change the caller's
-// numbers: then each driver has to find the same arguments as before.
+// SQLite treats $1 as a name. One driver finds the argument of $1 by the digits, another
+// driver by the place where the name is first used in the text. A fill may change the
+// caller's numbers: then each driver has to find the same arguments as before.
 
 var dollarNumber = regexp.MustCompile(`^\$[0-9]+$`)
 
 // dollars are the placeholders of a text that has only placeholders $n.
 type dollars struct {
-	nodes  []*tree.Node // in the order of the text
-	digits []int        // the number of each one's argument, by the digits
-	first  []int        // the number of each one's argument, by its first use
-	twice  bool         // one number has two spellings, such as $1 and $01
+	nodes  []*tree.Node // the placeholders in the order of the text
+	digits []int        // for each placeholder the number of its argument, by the digits
+	first  []int        // for each placeholder the number of its argument, by the first use of its name
+	twice  bool         // whether one number has two spellings, such as $1 and $01
 }
 
 // dollarsOf returns the placeholders of a text; false if it has other placeholders than $n,
@@ -59,9 +59,9 @@ func dollarsOf(t *tree.Text) (d dollars, ok bool) {
 	return d, true
 }
 
-// original gives the placeholders of out, the filled text, the names that they have in
-// the text in, and gives the keys' placeholders names that in does not have: ?n. The
-// error says which of them gets another argument than it got.
+// original gives the placeholders of out, the filled text, the names that they have in the
+// text in, and gives the keys' placeholders names that in does not have: ?n. The error
+// names a placeholder that gets an argument other than before.
 func original(in, out *tree.Text, ex *explain.Explanation) error {
 	a, ok := dollarsOf(in)
 	if !ok || ex.Literal || len(ex.Slots) == 0 {
@@ -92,8 +92,8 @@ func original(in, out *tree.Text, ex *explain.Explanation) error {
 		case next == len(a.nodes):
 			return fmt.Errorf("%s is neither the caller's nor a key", n.Label)
 		case number > highest:
-			// The number is not new, but is used elsewhere too: the comparison decides
-			// whether it may be here.
+			// The number is above all numbers of the caller and is not a key's alone: the
+			// comparison decides whether it may be here.
 		case number != placeOf(a.digits[next], isKey):
 			return fmt.Errorf("%s became %s, which is another argument", a.nodes[next].Label, n.Label)
 		case !agreed && !a.twice && b.first[i] != placeOf(a.first[next], isKey):
@@ -109,7 +109,8 @@ func original(in, out *tree.Text, ex *explain.Explanation) error {
 	return nil
 }
 
-// placeOf returns the place of the caller's argument among all.
+// placeOf returns the place that an argument of the caller has among all arguments, the
+// keys included.
 func placeOf(argument int, isKey map[int]bool) int {
 	place := 0
 	for ; argument > 0; argument-- {

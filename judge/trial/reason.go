@@ -64,14 +64,15 @@ var kindsOf = map[Reason][]tree.Kind{
 }
 
 // changes matches queries that change something, select lists with values beside a star,
-// whose types depend on their columns, and update parts that read them.
+// whose types depend on their columns, and upsert clauses that read columns.
 var changes = regexp.MustCompile(`(?is):=|\(\s*(INSERT|UPDATE|DELETE|MERGE)\b|NEXT\s+VALUE|NEXTVAL|\*\s*,|,\s*(\w+\.)?\*|ON\s+DUPLICATE\s.*\.|\b(HIGH_PRIORITY|SQL_(NO_)?CACHE|SQL_CALC_FOUND_ROWS)\b`)
 
 // goesOn matches VALUES that are a part of a longer query.
 var goesOn = regexp.MustCompile(`(?is)\bVALUES\b.*\)\s*(UNION|EXCEPT|INTERSECT|MINUS|ORDER|LIMIT|OFFSET|FETCH|FOR)\b`)
 
-// excused reports whether, for a true reason, no key can be numbered into an INSERT …
-// SELECT. Only of the statements in which keys can be numbered, a share has to be filled.
+// excused reports whether keyfill has refused an INSERT … SELECT because no numbered keys
+// can be written into it. Such statements do not count when the share of filled statements
+// is computed.
 func excused(v *Verdict) bool {
 	switch rewrite.Reason(v.Reason) {
 	case rewrite.ErrRowID, rewrite.ErrOutputInto, rewrite.ErrSelectForm, rewrite.ErrSelectSeveral, rewrite.ErrOrder:

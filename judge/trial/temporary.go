@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A temporary table is not the configured table of the same name: an INSERT after its
-// CREATE in the same text is passed.
+// A temporary table is not the configured table of the same name: an INSERT into it after
+// its CREATE in the same text is passed.
 
 var (
 	created  = regexp.MustCompile(`(?i)\bcreate\s+(?:or\s+replace\s+)?(?:global\s+|local\s+)?temp(?:orary)?\s+table\s+(?:if\s+not\s+exists\s+)?([\w."` + "`" + `]+)`)

@@ -20,8 +20,8 @@ import (
 // Column is the key column of every table in a trial.
 const Column = "kf_id"
 
-// The policies of trials: a UUID, and an integer that the engine can count on
-// from, for INSERT … SELECT.
+// The policies of trials: a UUID, and an integer that the engine can count up, for INSERT …
+// SELECT.
 const (
 	UUIDs    = "version: 1\ntables:\n  \"*\": {column: " + Column + "}\n"
 	Integers = "version: 1\ntables:\n  \"*\": {column: " + Column + ", source: {kind: sequence}}\n"
@@ -35,7 +35,7 @@ type Explain func(query string) (explain.Explanation, error)
 type Court struct {
 	dialect string
 	explain Explain
-	parse   func(query string) (*tree.Text, error) // nil if there is no parser
+	parse   func(query string) (*tree.Text, error) // the engine's parser; nil if there is none
 	sqlite  *parsers.SQLite                        // nil elsewhere
 }
 
@@ -87,7 +87,7 @@ func (c *Court) Close() error {
 	return nil
 }
 
-// Judge is the name of the judge that a text had.
+// Judge is the name of the judge that has judged a text.
 type Judge string
 
 // The judges.
@@ -101,11 +101,11 @@ const (
 type Verdict struct {
 	Judge  Judge
 	Kind   tree.Kind
-	Action string // keyfill's: fill, keep, pass or refuse
+	Action string // keyfill's action: fill, keep, pass or refuse
 	Reason Reason // for refuse
-	Wrong  string // the fault; may be empty
-	Missed bool   // keyfill refused or changed the text without need
-	Apart  bool   // the text may not be SQL to the engine: it need not be filled, but nothing may be wrong
+	Wrong  string // the fault in keyfill's answer; empty if there is none
+	Missed bool   // whether keyfill refused or changed the text without need
+	Apart  bool   // whether the text may not be SQL to the engine: it need not be filled, but the answer must not be wrong
 	// Excused reports whether an INSERT … SELECT is rightly refused, since no key can be
 	// numbered into it, or the INSERTs are into temporary tables.
 	Excused bool
@@ -154,7 +154,7 @@ func (c *Court) ask(query string) (ex explain.Explanation, err error) {
 }
 
 // read returns the text twice: as read by the judge that counts, and as read by the
-// checker. A judge that could not read it gives nil.
+// checker. The result of a judge that could not read the text is nil.
 func (c *Court) read(query string) (text, checked *tree.Text, judge Judge) {
 	checked, err := checker.Read(c.dialect, query)
 	if err != nil {
@@ -182,8 +182,7 @@ func (c *Court) read(query string) (text, checked *tree.Text, judge Judge) {
 }
 
 // accepts asks SQLite whether a text is SQL. CREATE looks up names before its body is read;
-// nothing in the body is filled, so that an error about a name does not mean that the text
-// is not SQL.
+// nothing in the body is filled, so accepts ignores an error about a name.
 func (c *Court) accepts(query string) error {
 	statements, err := checker.Split(c.dialect, query)
 	if err != nil {
@@ -218,7 +217,7 @@ func (c *Court) filled(query string, ex *explain.Explanation, text, checked *tre
 	if err != nil {
 		q = &checker.Query{Text: query}
 	}
-	if q.Text != query && hasQuery(text) && ex.Rows == nil { // otherwise its SELECTs are rows
+	if q.Text != query && hasQuery(text) && ex.Rows == nil { // otherwise the SELECTs of the text count as rows, and the text is not changed
 		text, checked, judge = c.read(q.Text)
 	}
 	if judge == Parser && c.parse != nil {
@@ -261,8 +260,9 @@ func (c *Court) filled(query string, ex *explain.Explanation, text, checked *tre
 	return c.slots(f, ex)
 }
 
-// numbered returns an error unless an INSERT … SELECT is numbered as it has to be. q is
-// the query of the text, if it has one: else the statements are read one by one.
+// numbered returns an error unless an INSERT … SELECT is numbered as it has to be. q is the
+// query of the text, if the text has one query. Otherwise numbered reads the queries of the
+// statements one by one.
 func (c *Court) numbered(query string, n tree.Numbered, q *checker.Query) error {
 	err := checker.Numbered(c.dialect, n, q)
 	statements, split := checker.Split(c.dialect, query)
@@ -287,8 +287,8 @@ func hasQuery(t *tree.Text) bool {
 // knows.
 func stripped(t *tree.Text) *tree.Text { return &tree.Text{Statements: t.Statements} }
 
-// whole returns an error unless every INSERT that has to be filled is, and the number of
-// keys is the one that keyfill reports.
+// whole returns an error unless every INSERT that has to be filled is filled, and the
+// number of keys is the number that keyfill reports.
 func whole(query string, f tree.Filling, ex *explain.Explanation) error {
 	for _, u := range f.Unfilled {
 		if u.Wrap != tree.Body && !u.NoTable && !names(u.Insert) {
@@ -306,7 +306,7 @@ func whole(query string, f tree.Filling, ex *explain.Explanation) error {
 	}
 	switch {
 	case ex.Rows == nil || len(f.Queries) > 0:
-	case (f.Listed || rows > len(f.Keys)) && *ex.Rows >= rows: // ex.Rows may count rows that bring their own keys, too
+	case (f.Listed || rows > len(f.Keys)) && *ex.Rows >= rows: // this is right too, since ex.Rows may count rows that bring their own keys
 	case *ex.Rows != rows:
 		return fmt.Errorf("%d keys for %d rows", len(f.Keys), *ex.Rows)
 	}
@@ -320,7 +320,7 @@ func (c *Court) slots(f tree.Filling, ex *explain.Explanation) error {
 		return nil
 	}
 	if f.Listed && len(ex.Slots) < len(f.Keys) {
-		// A placeholder of the caller's that is used twice was replaced by a new one, whose
+		// A placeholder that the caller uses twice was replaced by a new placeholder, whose
 		// value is decided at execution.
 		return nil
 	}
@@ -342,8 +342,8 @@ func (c *Court) slots(f tree.Filling, ex *explain.Explanation) error {
 	return nil
 }
 
-// unfilled returns what is wrong with an INSERT that is kept or passed, empty if nothing
-// is.
+// unfilled returns what is wrong with the answer about an INSERT that is kept or passed, or
+// an empty text.
 func unfilled(query string, text *tree.Text, ex *explain.Explanation) string {
 	if ex.Action != "keep" && ex.Action != "pass" {
 		return ""

@@ -14,8 +14,8 @@ var unknownWords = []string{"kfnew", "kfnew kfother", "kfnew (1)", "kfnew = 1", 
 // clauses.
 type Words struct {
 	Inserts, Places, Texts int
-	// Filled counts the texts that are filled and that the engine's parser accepts: there
-	// the word is an alias, or a part of an expression.
+	// Filled counts the texts that are filled and that the engine's parser accepts: in
+	// these texts the word is an alias, or a part of an expression.
 	Filled int
 	Wrong  []string // the texts that are filled, and that the parser does not accept
 }
@@ -56,7 +56,8 @@ func (c *Court) TryWords(query string) (w Words) {
 	return w
 }
 
-// takes reports whether the judge that counts accepts a text as SQL.
+// takes reports whether the best judge for the dialect accepts a text as SQL: the engine's
+// parser, or the checker if there is no parser.
 func (c *Court) takes(query string) bool {
 	_, _, judge := c.read(query)
 	return judge == Parser || judge == Checker && c.parse == nil && c.sqlite == nil
