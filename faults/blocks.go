@@ -18,9 +18,9 @@ import (
 // the code.
 type block struct {
 	Package    string // the import path
-	File       string // name without directory
+	File       string // the file's name without its directory
 	Function   string
-	Line, Col  int // of its first byte, counted from 1
+	Line, Col  int // the place of the block's first byte, counted from 1
 	EndLine    int
 	EndCol     int
 	Statements int
@@ -81,10 +81,10 @@ func (t *tree) countBlocks() ([]block, error) {
 			}
 			out = declared.ReplaceAll(out, nil)
 			out = counted.ReplaceAllFunc(out, func(text []byte) []byte {
-				n, _ := strconv.Atoi(string(counted.FindSubmatch(text)[1])) // never fails: the expression matches only digits
+				n, _ := strconv.Atoi(string(counted.FindSubmatch(text)[1])) // this never fails, since the expression matches only digits
 				return fmt.Appendf(nil, "keyfillinserted.Hit(%d);", base+n)
 			})
-			// The first line of the file is a line directive.
+			// The import goes after the first line of the file, which is a line directive.
 			at := bytes.IndexByte(out, '\n') + 1 + clause
 			if err := os.WriteFile(file, apply(out, []edit{{at, at, importText}}), 0o666); err != nil {
 				return nil, err
@@ -170,7 +170,7 @@ func functionName(f *ast.FuncDecl) string {
 
 // test is a function that "go test" runs.
 type test struct {
-	Program string // folder of its package below the root
+	Program string // the folder of the test's package, below the root
 	Name    string
 }
 
@@ -212,7 +212,7 @@ func isTestName(name, prefix string) bool {
 	return ok && (rest == "" || rest[0] < 'a' || rest[0] > 'z')
 }
 
-// enterTests makes each test of the copy call inserted.Enter.
+// enterTests makes each test in the copy of the repository call inserted.Enter.
 func (t *tree) enterTests() error {
 	programs, err := t.programs()
 	if err != nil {
@@ -248,9 +248,11 @@ func enterFile(text []byte) ([]byte, error) {
 		at := fset.Position(f.Body.Lbrace).Offset + 1
 		call := fmt.Sprintf(" defer keyfillinserted.Enter(%q)();", f.Name.Name)
 		if list := f.Type.Params.List; len(list) > 0 && len(list[0].Names) == 1 && list[0].Names[0].Name != "_" {
-			// A cleanup that is registered first is executed last, after the test's own ones.
+			// The cleanup is registered first, so that it is executed last, after the
+			// test's own cleanups.
 			call = fmt.Sprintf(" %s.Cleanup(keyfillinserted.Enter(%q));", list[0].Names[0].Name, f.Name.Name)
-			// A test that waits in Parallel for others to end does not run yet.
+			// A test that waits in Parallel for other tests to end does not run yet, so
+			// Enter is called after Parallel.
 			if i := slices.IndexFunc(f.Body.List, isParallel); i >= 0 {
 				at = fset.Position(f.Body.List[i].End()).Offset
 				call = ";" + call

@@ -19,24 +19,24 @@ import (
 // key addresses a node of the code such that it is found again when the function moves to
 // another file, or other parts of the function change.
 type key struct {
-	Package  string `json:"package"`  // folder below the root, "." for the root
-	Function string `json:"function"` // with its receiver: (*Store).Reserve
-	Kind     string `json:"kind"`     // of the change, such as "negate"
-	Node     string `json:"node"`     // text of the node, its white space as single spaces
-	Ordinal  int    `json:"ordinal"`  // among nodes whose other fields are equal, from 0
+	Package  string `json:"package"`  // the folder of the package below the root, "." for the root
+	Function string `json:"function"` // the function with its receiver, such as (*Store).Reserve
+	Kind     string `json:"kind"`     // the kind of the change, such as "negate"
+	Node     string `json:"node"`     // the text of the node, with each run of white space as a single space
+	Ordinal  int    `json:"ordinal"`  // the number of the node among those whose other fields are equal, from 0
 }
 
 // candidate is a node with a change that makes a fault of it.
 type candidate struct {
 	key
 	file      string // with directory
-	statement int    // ordinal in the file of the statement that the node belongs to
-	line, col int    // of that statement, counted from 1
-	start     int    // offset of the node
+	statement int    // the ordinal, in the file, of the statement that the node belongs to
+	line, col int    // the place of that statement, counted from 1
+	start     int    // the offsets of the node in the file
 	end       int
-	before    bool                   // the change is inserted before the node, which stays
+	before    bool                   // whether the change is inserted before the node, instead of replacing it
 	change    func(fault int) string // returns the text that replaces the node
-	id        string                 // of its entry in the results
+	id        string                 // the ID of the candidate's entry in the results
 }
 
 // finder finds the candidates of one file.
@@ -47,9 +47,9 @@ type finder struct {
 	text      []byte
 	file      *ast.File
 	name      string
-	folder    string // of the package below the root
+	folder    string // the folder of the package, below the root
 	function  string
-	results   *ast.FieldList // of the innermost function
+	results   *ast.FieldList // the results of the innermost function around the present node
 	statement ast.Stmt
 	ordinals  map[ast.Stmt]int
 	found     []candidate
@@ -127,8 +127,8 @@ func (t *tree) exports() (map[string]string, error) {
 			} else if err != nil {
 				return nil, err
 			}
-			// Another module may have another version of it, which has the same API as far
-			// as product code uses it.
+			// If another module has another version of the package, the first version is
+			// used: it has the same API as far as product code uses it.
 			if files[p.ImportPath] == "" {
 				files[p.ImportPath] = p.Export
 			}
@@ -197,7 +197,7 @@ func (f *finder) early(s ast.Stmt) {
 	})
 }
 
-// begin makes the next candidates belong to a statement.
+// begin sets the statement to which the candidates found next belong.
 func (f *finder) begin(s ast.Stmt) {
 	f.statement = s
 	if _, ok := f.ordinals[s]; !ok {
@@ -205,7 +205,7 @@ func (f *finder) begin(s ast.Stmt) {
 	}
 }
 
-// inBlock finds the candidates of a statement in a list of statements, where it can be
+// inBlock finds the candidates of a statement in a list of statements, from which it can be
 // dropped.
 func (f *finder) inBlock(s ast.Stmt) {
 	drop := false
@@ -335,7 +335,7 @@ func (f *finder) list(statements []ast.Stmt) {
 
 // condition finds the candidates of an expression that decides what is executed.
 func (f *finder) condition(e ast.Expr) {
-	if b, ok := e.(*ast.BinaryExpr); !ok || b.Op != token.EQL && b.Op != token.NEQ { // expr adds these itself
+	if b, ok := e.(*ast.BinaryExpr); !ok || b.Op != token.EQL && b.Op != token.NEQ { // expr adds the candidates of == and != itself
 		f.negate(e)
 	}
 	f.expr(e)
@@ -353,7 +353,7 @@ var swaps = map[token.Token]token.Token{
 	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
 }
 
-// exprs finds the candidates of the expressions of a simple statement.
+// exprs finds the candidates in the expressions of a simple statement.
 func (f *finder) exprs(n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if e, ok := n.(ast.Expr); ok {
@@ -364,8 +364,8 @@ func (f *finder) exprs(n ast.Node) {
 	})
 }
 
-// expr finds the candidates within an expression. The statements of function literals in it
-// are statements of their own.
+// expr finds the candidates within an expression. The statements of function literals in
+// the expression count as separate statements.
 func (f *finder) expr(e ast.Expr) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -383,7 +383,7 @@ func (f *finder) expr(e ast.Expr) {
 		}
 		if e, ok := n.(ast.Expr); ok && f.info.Types[e].Value != nil {
 			_, literal := n.(*ast.BasicLit)
-			return literal // only a whole constant is changed, not a part of it
+			return literal // of a constant expression only a literal that is the whole constant is changed
 		}
 		return true
 	})

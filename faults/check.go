@@ -17,10 +17,10 @@ import (
 // checker checks that the present tests find the faults that are recorded as found.
 type checker struct {
 	root, work string
-	turns      int // if it is 0, each test runs with all engines, drivers, sources and faults
+	turns      int // how many turns (see package testturn) to try; 0 runs each test with all engines, drivers, sources and faults
 	out        io.Writer
 	without    map[string]*outcome // the outcomes of tests without a fault, by test and turn
-	most       int                 // how many turns a fault has needed at most
+	most       int                 // the greatest number of turns that finding a fault has taken
 	mostOf     string
 	lost, gone []string // faults
 }
@@ -57,7 +57,8 @@ func (c *checker) check(entries []entry) error {
 	return nil
 }
 
-// mutants checks the mutants, all of which are in one copy.
+// mutants checks the faults that are mutants (single changes of the code), all of which are
+// in one copy of the repository.
 func (c *checker) mutants(entries []entry) error {
 	t, err := copyTree(c.root, filepath.Join(c.work, "mutants"))
 	if err != nil {
@@ -100,7 +101,7 @@ func (c *checker) mutants(entries []entry) error {
 	return nil
 }
 
-// undone checks the commits that are undone, one after the other.
+// undone checks the faults that are commits, by undoing one commit after the other.
 func (c *checker) undone(entries []entry) error {
 	var clean *searcher
 	var t *tree
@@ -161,7 +162,7 @@ func (c *checker) one(s, clean *searcher, e entry, env []string) error {
 		c.lost = append(c.lost, e.ID)
 		return nil
 	}
-	// The recorded program comes first, if several have a test of this name.
+	// The recorded program comes first, if several programs have a test of this name.
 	slices.SortStableFunc(programs, func(a, b string) int {
 		return strings.Compare(strconv.FormatBool(b == e.Program), strconv.FormatBool(a == e.Program))
 	})

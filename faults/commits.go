@@ -22,14 +22,14 @@ import (
 type commit struct {
 	Hash    string
 	Subject string
-	files   []string // of product code, below the root
-	touched []string // names of tests that it changes
+	files   []string // the files of product code that it changes, below the root
+	touched []string // the names of the tests that it changes
 }
 
 // errNotUndone says why a commit cannot be undone.
 var errNotUndone = errors.New("cannot be undone")
 
-// hashes returns the commits up to one, the newest first, without merges.
+// hashes returns the hashes of the commits up to upTo, the newest first, without merges.
 func (t *tree) hashes(upTo string) ([]string, error) {
 	out, err := output(command(t.root, "git", "log", "--no-merges", "--format=%h", upTo))
 	return strings.Fields(string(out)), err
@@ -74,12 +74,12 @@ var hunk = regexp.MustCompile(`(?m)^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 // lineRange is the lines from from to to, including both.
 type lineRange struct{ from, to int }
 
-// hunks returns the lines that a diff without context changes, of the new files if side is
-// 1, and of the old ones if it is 0. If lines are only inserted, the lines around them
-// count.
+// hunks returns the lines that a diff without context changes, counted in the new files if
+// side is 1, and in the old files if it is 0. If lines are only inserted, the lines around
+// them count.
 func hunks(diff []byte, side int) (ranges []lineRange) {
 	for _, m := range hunk.FindAllSubmatch(diff, -1) {
-		line, _ := strconv.Atoi(string(m[1+2*side])) // never fails: the expression matches only digits
+		line, _ := strconv.Atoi(string(m[1+2*side])) // this never fails, since the expression matches only digits
 		n := 1
 		if text := m[2+2*side]; len(text) > 0 {
 			n, _ = strconv.Atoi(string(text))
@@ -101,7 +101,7 @@ func (t *tree) touchedTests(hash, name string) (names []string, err error) {
 	}
 	text, err := output(command(t.root, "git", "show", hash+":"+name))
 	if err != nil {
-		return nil, nil // the commit has removed the file
+		return nil, nil // the commit has removed the file, so it has no tests
 	}
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
@@ -118,9 +118,9 @@ func (t *tree) touchedTests(hash, name string) (names []string, err error) {
 }
 
 // undo reverts the changes of a commit to product code, and returns the lines of the tree
-// that this changes, by file below the root. Its error is errNotUndone if the change does
-// not apply any more, or does not compile, or changes comments alone; the tree is then as
-// it was.
+// that this changes, by file below the root. It returns errNotUndone if the change cannot
+// be reverted any more, if the result does not compile, or if the change is in comments
+// only; the tree is then unchanged.
 func (t *tree) undo(c *commit) (map[string][]lineRange, error) {
 	patch, err := output(command(t.root, "git", append([]string{"diff", c.Hash + "^", c.Hash, "--"}, c.files...)...))
 	if err != nil {
@@ -142,13 +142,13 @@ func (t *tree) undo(c *commit) (map[string][]lineRange, error) {
 	return changed, nil
 }
 
-// changed returns the lines that are changed by a commit that is undone.
+// changed returns the lines of the tree that undoing a commit has changed.
 func (t *tree) changed(c *commit) (map[string][]lineRange, error) {
 	ranges := map[string][]lineRange{}
 	for _, name := range c.files {
 		before, err := output(command(t.root, "git", "show", "HEAD:"+name))
 		if err != nil {
-			continue // a file that the commit has removed
+			continue // HEAD does not have the file, which the commit has removed
 		}
 		now, err := os.ReadFile(filepath.Join(t.root, name))
 		if err != nil && !os.IsNotExist(err) {
@@ -210,7 +210,7 @@ func sameCode(a, b []byte) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		ast.Inspect(file, func(n ast.Node) bool { // doc comments would be printed with their nodes
+		ast.Inspect(file, func(n ast.Node) bool { // remove doc comments, which would be printed with their nodes
 			switch n := n.(type) {
 			case *ast.FuncDecl:
 				n.Doc = nil

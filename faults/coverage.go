@@ -32,8 +32,8 @@ func (s share) percent() float64 {
 	return 100 * float64(s.Covered) / float64(s.All)
 }
 
-// coverage returns the shares of packages and functions. A statement is covered if any
-// test program has reached it, or a process that it has started.
+// coverage returns the shares of packages and functions. A statement is covered if a test
+// program, or a process that a test program has started, has reached it.
 func (r *reach) coverage() map[place]share {
 	covered := make([]bool, len(r.Blocks))
 	for _, t := range r.Tests {
@@ -55,7 +55,7 @@ func (r *reach) coverage() map[place]share {
 				s.Covered += b.Statements
 			}
 			shares[p] = s
-			if b.Function == "" { // a function literal outside of functions
+			if b.Function == "" { // the block is in a function literal outside of functions, so it counts for the package only
 				break
 			}
 		}
@@ -106,12 +106,12 @@ func readCoverage(text string) (map[place]share, error) {
 type lower struct {
 	Package     string
 	Before, Now float64
-	Allowed     float64 // by how many points it may be lower
+	Allowed     float64 // by how many points the coverage may be lower
 }
 
 // compareCoverage returns the packages of before that are lower now by more than half a
 // point and by more than the difference of two recordings of the same code, before and
-// again; again may be nil. A package that is gone has 0 percent.
+// again; again may be nil. A package that does not exist now counts as 0 percent.
 func compareCoverage(before, now, again map[place]share) (lost []lower) {
 	for p, was := range before {
 		if p.Function != "" {

@@ -12,9 +12,10 @@ import (
 // The results of a fault.
 const (
 	killed   = "killed"
-	survives = "survives" // no test that reaches it fails
-	open     = "open"     // not all tests that reach it have been run
-	// notUndone is a commit that cannot be undone any more: an older one replaces it.
+	survives = "survives" // no test that reaches the fault fails
+	open     = "open"     // not all tests that reach the fault have been run
+	// notUndone is the result of a commit that cannot be undone any more. An older commit
+	// is used instead.
 	notUndone = "not undone"
 )
 
@@ -22,7 +23,8 @@ const (
 type entry struct {
 	ID     string `json:"id"` // mutant-017 or undone-1a2b3c4
 	Result string `json:"result"`
-	// Program and Test are the test that kills it; its package may have moved since.
+	// Program and Test name the test that kills the fault (fails because of it); the test's
+	// package may have moved since.
 	Program string `json:"program,omitempty"`
 	Test    string `json:"test,omitempty"`
 	// Mutant is set if the fault is a mutant.
@@ -30,7 +32,7 @@ type entry struct {
 	// Commit and Subject are set if the fault is a commit that is undone.
 	Commit  string `json:"commit,omitempty"`
 	Subject string `json:"subject,omitempty"`
-	// Note says what else there is to know.
+	// Note is a remark for readers.
 	Note string `json:"note,omitempty"`
 }
 
@@ -74,7 +76,7 @@ func writeEntries(name string, all []entry) error {
 	var text strings.Builder
 	for _, e := range all {
 		encoder := json.NewEncoder(&text)
-		encoder.SetEscapeHTML(false) // operators are shown as they are
+		encoder.SetEscapeHTML(false) // write operators such as < and & as they are
 		if err := encoder.Encode(e); err != nil {
 			return err
 		}

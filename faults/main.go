@@ -28,31 +28,31 @@
 // A mutant is one changed node of the product code: a condition negated, an operator
 // swapped with its neighbour, an integer literal off by one, a statement dropped, an error
 // not returned, or a function that returns zero values at once. The seed shuffles all
-// statements, and draws one change of each; the first of those that a test reaches are
+// statements, and draws one change of each; the first changes that a test reaches are
 // taken. All mutants are in one copy of the code, where each waits for its number in the
 // environment, so that test programs are compiled once for all.
 //
 // The other faults are the newest commits that change product code and a test, each undone:
 // the change of the product code is taken back, the tests stay as they are. Left out are
 // commits that do not apply any more in reverse, or without which code and tests do not
-// compile, or which change comments alone; an older one takes the place of each. The file of
-// results names them.
+// compile, or which change comments alone; an older commit takes the place of each of
+// these. The file of results names them.
 //
 // For each fault the tests that reach it are run, with all engines, drivers, sources and
-// faults, until one fails. It counts if it fails again alone, and passes without the
-// fault. A test that takes five times its duration without the fault, and more than a
-// minute, counts as failed. First come tests without servers that take less than half a
-// second, for one mutant after the other. The other tests are run with all mutants at
-// once that are left: where a test passes, it finds none of them, and where it fails, the
-// mutant is searched by halves. So a mutant "survives" if no test fails with it either
-// alone or beside other survivors.
+// faults, until one fails. The failure counts if the test fails again when it runs alone,
+// and passes without the fault. A test that takes five times its duration without the
+// fault, and more than a minute, counts as failed. First come tests without servers that
+// take less than half a second, for one mutant after the other. The other tests are run
+// with all mutants at once that are left: where a test passes, it finds none of them, and
+// where it fails, the mutant is searched by halves. So a mutant "survives" if no test fails
+// with it either alone or beside other survivors.
 //
 // Tests that fail in the copy without a fault are left out: those that read the source,
 // and find a package that is not in the list.
 package main
 
 import (
-	_ "embed" // for the package that copies import
+	_ "embed" // "embed" holds the package that copies import
 	"errors"
 	"flag"
 	"fmt"
@@ -114,12 +114,13 @@ func faults(args []string, out io.Writer) error {
 		return err
 	}
 	if *work == "" {
-		// If $TMPDIR is in memory, $GOTMPDIR is a folder on the disk.
+		// Prefer $GOTMPDIR to $TMPDIR, since it is a folder on the disk if $TMPDIR is in
+		// memory.
 		if *work, err = os.MkdirTemp(os.Getenv("GOTMPDIR"), "faults"); err != nil {
 			return err
 		}
 		defer os.RemoveAll(*work)
-		stopOnSignal(func() { _ = os.RemoveAll(*work) }) // an error does not matter any more
+		stopOnSignal(func() { _ = os.RemoveAll(*work) }) // an error is ignored, since the program ends
 	} else {
 		if *work, err = filepath.Abs(*work); err != nil {
 			return err

@@ -65,8 +65,7 @@ func (index fileIndex) find(c candidate, blocks []block) int {
 	return best
 }
 
-// overlaps reports whether the change of a candidate touches the text that another one
-// changes.
+// overlaps reports whether c and other change parts of the same text.
 func (c *candidate) overlaps(other *candidate) bool {
 	if c.file != other.file {
 		return false
@@ -80,14 +79,14 @@ func (c *candidate) overlaps(other *candidate) bool {
 }
 
 // mutate writes candidates into a tree; the candidate with index i becomes the fault i. It
-// returns the indexes of candidates with which the tree does not compile. The tree then has
-// to be made again.
+// returns the indexes of candidates with which the tree does not compile. If there are any,
+// the tree has to be copied again.
 func (t *tree) mutate(chosen []candidate) (bad []int, err error) {
 	byFile := map[string][]int{}
 	for i, c := range chosen {
 		byFile[c.file] = append(byFile[c.file], i)
 	}
-	lines := map[int][2]int{} // first and last line of each change
+	lines := map[int][2]int{} // the first and the last line of each change, by the index of its candidate
 	originals := map[string][]byte{}
 	for file, list := range byFile {
 		text, err := os.ReadFile(file)
@@ -168,7 +167,7 @@ var errorLine = regexp.MustCompile(`(?m)^([^\s:]+\.go):(\d+):\d+: `)
 // compileErrors reads what "go build" has printed in a folder.
 func compileErrors(text, dir string) (found []compileError) {
 	for _, m := range errorLine.FindAllStringSubmatch(text, -1) {
-		line, _ := strconv.Atoi(m[2]) // never fails: the expression matches only digits
+		line, _ := strconv.Atoi(m[2]) // this never fails, since the expression matches only digits
 		file := m[1]
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(dir, file)
@@ -179,7 +178,8 @@ func compileErrors(text, dir string) (found []compileError) {
 }
 
 // choose writes the first n of the drawn candidates into a tree. It leaves out candidates
-// with which the tree does not compile, and those that touch one that is drawn before.
+// with which the tree does not compile, and those that overlap with a candidate drawn
+// before.
 func (t *tree) choose(drawn []candidate, n int) ([]candidate, error) {
 	bad := map[key]bool{}
 	for {

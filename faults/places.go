@@ -10,9 +10,9 @@ import (
 )
 
 // places reports the recorded mutants whose node is not in the code any more, and returns
-// an error if there are some. With mend, it first looks for the node that such a mutant has
-// become, since declarations have moved or were renamed, and writes its place into the
-// file.
+// an error if there are some. If mend is true, it first searches for the node of such a
+// mutant under a new place or name, since declarations may have moved or been renamed, and
+// writes the new place into the file.
 func places(root, work, file string, mend bool, out io.Writer) error {
 	entries, err := readEntries(file)
 	if err != nil {
@@ -54,11 +54,11 @@ func places(root, work, file string, mend bool, out io.Writer) error {
 
 // moved returns the place of the node that a mutant has become: the same change, in a
 // function of the same name, of a node that differs only in qualifiers, capitals and the
-// way in which a method is called. It returns false if there is none, or several in
-// different functions.
+// way in which a method is called. ok is false if there is no such node, or if there are
+// several in different functions.
 func moved(k key, found []candidate) (to key, ok bool) {
 	var alike []key
-	for _, name := range []func(string) string{typedName, bareName} { // a method may have become a function
+	for _, name := range []func(string) string{typedName, bareName} { // compare the bare name too, since a method may have become a function
 		for _, c := range found {
 			if c.Kind == k.Kind && name(c.Function) == name(k.Function) && bareNode(c.Node) == bareNode(k.Node) {
 				alike = append(alike, c.key)

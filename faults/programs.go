@@ -24,11 +24,11 @@ import (
 type program struct {
 	name   string // folder of the package below the root, "." for the root
 	dir    string
-	rank   int      // programs of a lower rank come first
+	rank   int      // programs of a lower rank are run before others
 	files  []string // the files with tests
 	mu     sync.Mutex
-	binary string // empty if it is not built yet
-	broken error  // why it cannot be built
+	binary string // the compiled program; empty if it is not built yet
+	broken error  // the error of building the program
 }
 
 // programs returns the test programs of all modules: first those beside product code, then
@@ -97,7 +97,7 @@ func (p *program) build(t *tree) error {
 	if _, err := os.Stat(binary); err != nil || !t.fixed {
 		_, err := output(command(p.dir, "go", "test", "-c", "-ldflags=-s", "-o", binary+".new", "."))
 		if err == nil {
-			err = os.Rename(binary+".new", binary) // an interrupted build leaves no half-written file
+			err = os.Rename(binary+".new", binary) // rename a complete file, so that an interrupted build leaves no half-written one
 		}
 		if err != nil {
 			p.broken = err
@@ -108,12 +108,13 @@ func (p *program) build(t *tree) error {
 	return nil
 }
 
-// runningGroup is the process group of the test program that runs, and 0 if none does.
+// runningGroup is the process group of the test program that runs, or 0 if no test program
+// runs.
 var runningGroup atomic.Int64
 
 // stopOnSignal ends the test program that runs, which is in a process group of its own, and
-// then this program. It also makes test programs begin with no signal ignored, as one that
-// a shell runs in the background would: some tests send signals.
+// then this program. It also makes test programs start without ignored signals, since some
+// tests send signals. A program that a shell runs in the background ignores some.
 func stopOnSignal(clean func()) {
 	hangup := signal.Ignored(syscall.SIGHUP) // by nohup
 	signals := make(chan os.Signal, 1)
@@ -124,7 +125,7 @@ func stopOnSignal(clean func()) {
 				continue
 			}
 			if group := int(runningGroup.Load()); group != 0 {
-				_ = syscall.Kill(-group, syscall.SIGKILL) // it may have ended meanwhile
+				_ = syscall.Kill(-group, syscall.SIGKILL) // an error only says that the program has ended meanwhile
 			}
 			clean()
 			os.Exit(1)
@@ -144,16 +145,16 @@ const (
 
 // outcome is how the tests of one run have ended.
 type outcome struct {
-	ok       bool // the exit code is 0
+	ok       bool // whether the exit code is 0
 	hung     bool
 	verdicts map[string]verdict // by test
 	seconds  map[string]float64
 	took     time.Duration
-	tail     string // what the program printed last
+	tail     string // the end of the program's output
 }
 
-// failures returns the tests that have failed or begun without an end, those that have
-// failed first.
+// failures returns the tests that have failed, followed by the tests that have begun and
+// have no result.
 func (o *outcome) failures() (names []string) {
 	if o.ok {
 		return nil
@@ -205,12 +206,12 @@ func (p *program) do(t *tree, r run) (*outcome, error) {
 		return nil, err
 	}
 	defer func() {
-		_ = file.Close() // the file is not needed any more
+		_ = file.Close() // an error of Close is ignored, since the file is removed
 		_ = os.Remove(file.Name())
 	}()
 	cmd.Stdout, cmd.Stderr = file, file
-	// The processes that the tests start are in the program's group, so that none of them
-	// is left if the program hangs.
+	// Run the program in a process group of its own, which the processes started by its
+	// tests join, so that all of them can be killed if the program hangs.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	begun := time.Now()
 	if err := cmd.Start(); err != nil {
@@ -223,13 +224,13 @@ func (p *program) do(t *tree, r run) (*outcome, error) {
 	// interrupt.
 	timer := time.AfterFunc(r.limit+20*time.Second, func() {
 		hung = true
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended meanwhile
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // an error only says that the program has ended meanwhile
 	})
 	err = cmd.Wait()
 	if !timer.Stop() {
 		hung = true
 	}
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // processes that it has started, if any
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // kill the processes that the program has left running
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return nil, err
@@ -254,7 +255,7 @@ func readOutcome(text []byte) *outcome {
 			continue
 		}
 		o.verdicts[name] = verdict(m[2])
-		o.seconds[name], _ = strconv.ParseFloat(string(m[4]), 64) // never fails: the expression matches a number
+		o.seconds[name], _ = strconv.ParseFloat(string(m[4]), 64) // this never fails, since the expression matches a number
 	}
 	o.tail = string(text[max(0, len(text)-1500):])
 	return o

@@ -20,7 +20,7 @@ type result struct {
 	Test    test
 	Verdict verdict
 	Seconds float64
-	Blocks  []int // the blocks that it has reached, ascending
+	Blocks  []int // the numbers of the blocks that the test has reached, ascending
 }
 
 // reach holds the blocks of the product code that tests reach, by test.
@@ -28,13 +28,14 @@ type reach struct {
 	Blocks  []block
 	Tests   []result
 	Outside map[string][]int // the blocks that are reached while no test runs, by program
-	// partial reports whether some programs have not run.
+	// partial reports whether some test programs have not run, so that their tests are
+	// missing.
 	partial bool
 }
 
-// recordReach runs all tests of a tree, and records which blocks each reaches. It keeps
-// what it has recorded in a file for each program, so that an interrupted run can go on. It
-// runs only the programs whose names match.
+// recordReach runs all tests of a tree, and records which blocks each reaches. It writes
+// the records of each program to a file, so that an interrupted run can go on. It runs only
+// the programs whose names match only.
 func recordReach(from, work string, only *regexp.Regexp, log io.Writer) (*reach, error) {
 	t, blocks, err := countingTree(from, filepath.Join(work, "counting"))
 	if err != nil {
@@ -47,8 +48,8 @@ func recordReach(from, work string, only *regexp.Regexp, log io.Writer) (*reach,
 	}
 	all := len(programs)
 	programs = slices.DeleteFunc(programs, func(p *program) bool { return !only.MatchString(p.name) })
-	// The next program is compiled while the tests of one wait for servers. An error is
-	// returned when the program is to run.
+	// The next program is compiled while the tests of one wait for servers. An error of the
+	// compiler is only logged here, and returned when the program is to run.
 	go func() {
 		for _, p := range programs {
 			if _, err := os.Stat(recordFile(work, p)); err != nil && p.build(t) != nil {
@@ -73,7 +74,8 @@ func recordFile(work string, p *program) string {
 	return filepath.Join(work, "reach", fileName(p.name)+".json")
 }
 
-// countingTree makes a copy that counts, or opens one that an interrupted run has left.
+// countingTree makes a copy of the repository that counts which blocks are reached, or
+// opens the copy that an interrupted run has left.
 func countingTree(from, to string) (*tree, []block, error) {
 	var blocks []block
 	if err := readJSON(to+".json", &blocks); err == nil {

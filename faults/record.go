@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// recorder searches tests that kill faults, and writes each result down at once, so that
-// an interrupted search goes on where it was.
+// recorder searches tests that kill faults, and saves each result at once, so that an
+// interrupted search can be continued.
 type recorder struct {
 	root, work, file string
 	seed             uint64
@@ -29,7 +29,7 @@ type recorder struct {
 // save writes the results.
 func (r *recorder) save() error { return writeEntries(r.file, r.entries) }
 
-// entry returns the entry of a fault, a new one if there is none.
+// entry returns the entry of a fault. If there is none, it adds a new entry.
 func (r *recorder) entry(id string) *entry {
 	for i := range r.entries {
 		if r.entries[i].ID == id {
@@ -46,7 +46,7 @@ type mutantSearch struct {
 	s       *searcher
 	chosen  []candidate
 	tests   [][]test            // the tests that reach each mutant
-	cleared map[string][]string // the mutants that a test does not kill, by test
+	cleared map[string][]string // the mutants that are known to pass a test, by test: the test does not kill them
 }
 
 // recordMutants draws mutants and searches for each a test that kills it.
@@ -104,7 +104,7 @@ func (r *recorder) recordMutants(reached *reach) error {
 func (m *mutantSearch) clearedFile() string { return filepath.Join(m.work, "cleared.json") }
 
 // take keeps the first drawn mutants that a test reaches, as many as are wanted. It keeps
-// all mutants that are recorded, reached or not.
+// all mutants that are recorded already, whether a test reaches them or not.
 func (m *mutantSearch) take() error {
 	var taken int
 	for i := range m.chosen {
@@ -162,12 +162,14 @@ func (m *mutantSearch) one(i int, partial bool) error {
 	return m.save()
 }
 
-// isCheap reports whether a test is run with one mutant after the other.
+// isCheap reports whether a test is so quick that it is run with one mutant after the
+// other.
 func (m *mutantSearch) isCheap(t test) bool {
 	return m.s.programs[t.Program].rank == 0 && m.s.seconds[t] < quick.Seconds()
 }
 
-// together runs the other tests, each with all mutants at once that no test has killed yet.
+// together runs the tests that are not cheap, each with all mutants switched on that no
+// test has killed yet.
 func (m *mutantSearch) together() error {
 	reaching := map[test][]int{}
 	for i, c := range m.chosen {
@@ -192,7 +194,8 @@ func (m *mutantSearch) together() error {
 const quickSearched = "the quick tests without servers do not kill it"
 
 // mutantTree makes a copy with mutants, or opens one that an interrupted search has left.
-// It reports whether the mutants are drawn; otherwise they are the ones that are recorded.
+// drawn reports whether the mutants are drawn anew; otherwise they are those recorded in
+// the file of results.
 func (r *recorder) mutantTree() (t *tree, chosen []candidate, drawn bool, err error) {
 	to := filepath.Join(r.work, "mutants")
 	var saved savedMutants
@@ -214,7 +217,7 @@ func (r *recorder) mutantTree() (t *tree, chosen []candidate, drawn bool, err er
 	if drawn = len(keys) == 0; drawn {
 		all := drawing(found, r.seed)
 		fmt.Fprintf(r.log, "%d changes of %d statements\n", len(found), len(all))
-		// More than are needed, since some are reached by no test.
+		// Choose more mutants than are needed, since no test reaches some of them.
 		chosen, err = t.choose(all, min(len(all), r.mutants*5/4+5))
 		for i := range chosen {
 			chosen[i].id = fmt.Sprintf("mutant-%03d", i)
@@ -298,8 +301,8 @@ func (s savedMutants) open() (all []candidate) {
 	return all
 }
 
-// recordCommits undoes commits one after the other, until there are as many as are wanted,
-// and searches for each a test that fails.
+// recordCommits undoes commits one after the other, until as many as are wanted could be
+// undone, and searches for each a test that fails.
 func (r *recorder) recordCommits(reached *reach) error {
 	to := filepath.Join(r.work, "undone")
 	if err := os.RemoveAll(to); err != nil {
@@ -382,8 +385,8 @@ func reason(err error) string {
 }
 
 // killer searches a test that fails while a commit is undone. It runs the tests that the
-// commit has changed and the test that an earlier search has found first, then all others
-// that reach the lines.
+// commit has changed and the test that an earlier search has found first, then all other
+// tests that reach the changed lines.
 func (r *recorder) killer(t *tree, c *commit, hint string, reached *reach, lines map[string][]lineRange) (*test, error) {
 	s, err := newSearcher(t, reached, r.log)
 	if err != nil {

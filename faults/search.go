@@ -16,12 +16,12 @@ import (
 
 // searcher looks for tests that fail because of a fault.
 type searcher struct {
-	tree     *tree // with the faults, each of which waits for its number in the environment
+	tree     *tree // the tree with the faults, each of which is switched on by its number in the environment
 	programs map[string]*program
 	seconds  map[test]float64 // the time of each test without faults
 	flaky    map[test]bool    // tests that have failed without a fault
-	// clean runs tests without a fault. It is nil if the tree itself has no fault unless
-	// one is switched on.
+	// clean runs tests without a fault. It is nil if tree itself runs without a fault as
+	// long as no fault is switched on.
 	clean *searcher
 	until time.Time // when the search ends early; the zero time means never
 	log   io.Writer
@@ -98,7 +98,7 @@ func (s *searcher) alone(t test, env []string, limit time.Duration) (*outcome, e
 }
 
 // kills reports whether a test that has failed once with a fault fails again, and passes
-// without it.
+// without the fault.
 func (s *searcher) kills(t test, env []string) (bool, error) {
 	if s.flaky[t] {
 		return false, nil
@@ -125,8 +125,9 @@ type batch struct {
 	seconds float64
 }
 
-// batches returns tests as batches, the quickest first; tests on servers come later, and
-// tests of tools last. It leaves out tests that fail without a fault.
+// batches returns tests as batches, the quickest first. Tests on servers come after all
+// others, except for tests of tools, which come last. It leaves out tests that fail without
+// a fault.
 func (s *searcher) batches(tests []test) (all []batch) {
 	byProgram := map[string][]string{}
 	for _, t := range tests {
@@ -170,12 +171,12 @@ func (s *searcher) single(all []batch, env []string) (*test, error) {
 			}
 			suspects := o.failures()
 			if len(suspects) == 0 && !o.ok {
-				suspects = names // the program ended before a test began
+				suspects = names // the program ended before a test began, so each of its tests is suspect
 			}
 			for _, name := range suspects {
 				t := test{b.program, name}
 				if o.hung && len(suspects) == 1 {
-					return &t, nil // another run would take as long
+					return &t, nil // do not run it again, which would take as long
 				}
 				if ok, err := s.kills(t, env); err != nil {
 					return nil, err
@@ -186,7 +187,8 @@ func (s *searcher) single(all []batch, env []string) (*test, error) {
 			if o.ok {
 				break
 			}
-			// Tests that have passed, and suspects that are cleared, do not run again.
+			// Tests that have passed, and suspects that were run again and do not kill the
+			// fault, do not run again.
 			names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 				return o.verdicts[name] == passed || o.verdicts[name] == skipped || slices.Contains(suspects, name)
 			})
@@ -197,9 +199,9 @@ func (s *searcher) single(all []batch, env []string) (*test, error) {
 
 // group looks for tests that kill faults, with all of the faults switched on at once: a
 // test that passes kills none of them. It removes a fault that is killed from the group,
-// and runs the tests again that this fault made fail. reaching has the faults that each
-// test reaches. For each test that passes, group calls cleared with the faults that are
-// left.
+// and runs those tests again that failed because of this fault. reaching holds the faults
+// that each test reaches. For each test that passes, group calls cleared with the faults
+// that are left.
 func (s *searcher) group(reaching map[test][]int, killed func(fault int, t test) error, cleared func(faults []int, t test) error) error {
 	alive := map[int]bool{}
 	for _, faults := range reaching {
@@ -252,8 +254,8 @@ func (s *searcher) group(reaching map[test][]int, killed func(fault int, t test)
 			if len(suspects) == 0 {
 				suspects = slices.Clone(names)
 			}
-			// The first fault that is found makes most of the other tests fail too, so these
-			// are run again without it.
+			// The first fault that is found makes most of the other tests fail too, so
+			// these tests are run again without that fault.
 			var innocent []string
 			slices.SortStableFunc(suspects, func(x, y string) int {
 				return cmp.Compare(s.seconds[test{b.program, x}], s.seconds[test{b.program, y}])
@@ -283,7 +285,7 @@ func (s *searcher) group(reaching map[test][]int, killed func(fault int, t test)
 }
 
 // halve returns the fault that alone makes a test fail, of several faults with which it
-// fails, and -1 if there is none.
+// fails, or -1 if no single fault does.
 func (s *searcher) halve(t test, faults []int) (int, error) {
 	if len(faults) == 0 {
 		return -1, nil

@@ -23,21 +23,21 @@ var tools = []string{"bench", "e2e", "examples", "examples/kubernetes", "faults"
 // tree is a copy of the repository, which may be changed.
 type tree struct {
 	root    string
-	modules []string // folders of go.work, "." for the root module
-	product []pkg    // in the order of their paths
-	fixed   bool     // it is not changed any more: programs that are built stay as they are
+	modules []string // the folders of the modules in go.work, "." for the root module
+	product []pkg    // the packages of product code, in the order of their paths
+	fixed   bool     // whether the tree will not be changed any more, so that programs that were built stay valid
 }
 
 // pkg is a package of product code.
 type pkg struct {
 	Path   string // the import path
 	Dir    string
-	Files  []string // names of files without directory, without tests, for this platform
+	Files  []string // the names of the package's files for this platform, without directory and without tests
 	module string
 }
 
-// command returns a command that runs in a folder of the tree, without the workspace, as
-// for users.
+// command returns a command that runs in a folder of the tree, without go.work, as users of
+// the modules run it.
 func command(dir string, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
@@ -45,7 +45,8 @@ func command(dir string, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// output runs a command. Its error has what the command printed.
+// output runs a command. It returns what the command prints to its standard output. An
+// error contains what it printed to standard error.
 func output(cmd *exec.Cmd) ([]byte, error) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -57,7 +58,7 @@ func output(cmd *exec.Cmd) ([]byte, error) {
 }
 
 // copyTree makes a clone of a repository in a folder, which must not exist, with the files
-// as they are now, committed or not. It is a repository of its own, since some tests ask
+// as they are now, committed or not. It is a repository of its own, since some tests run
 // git.
 func copyTree(from, to string) (*tree, error) {
 	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
@@ -81,7 +82,7 @@ func copyTree(from, to string) (*tree, error) {
 	return openTree(to)
 }
 
-// copyFile copies a file with its mode, or removes the copy of a file that is not there.
+// copyFile copies a file with its mode, or removes the copy if the file does not exist.
 func copyFile(from, to string) error {
 	info, err := os.Stat(from)
 	if errors.Is(err, os.ErrNotExist) {
@@ -176,7 +177,7 @@ func (t *tree) insert(blocks int) error {
 	return os.WriteFile(filepath.Join(dir, "blocks.go"), []byte(text), 0o666)
 }
 
-// commit commits all files of the copy, for tests that ask git for what is changed.
+// commit commits all files of the copy, for tests that ask git which files have changed.
 func (t *tree) commit(message string) error {
 	if _, err := output(command(t.root, "git", "add", "-A")); err != nil {
 		return err

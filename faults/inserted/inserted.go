@@ -20,17 +20,17 @@ import (
 
 // The variables of the environment.
 const (
-	// Faults has the numbers of the faults that are switched on, with commas.
+	// Faults holds the numbers of the faults that are switched on, separated by commas.
 	Faults = "KEYFILL_FAULTS"
-	// Folder is the folder of the files with what tests reach. If it is empty, nothing is
-	// recorded.
+	// Folder is the folder for the files that record which blocks each test reaches. If it
+	// is empty, nothing is recorded.
 	Folder = "KEYFILL_FAULTS_FOLDER"
-	// running has the names of the tests that run, with commas, for the processes that
-	// they start.
+	// running holds the names of the running tests, separated by commas, for the processes
+	// that these tests start.
 	running = "KEYFILL_FAULTS_RUNNING"
 )
 
-// Outside is the name of the record of the code that runs while no test does: the
+// Outside is the name of the record of the code that runs while no test runs: the
 // initialization of packages, and TestMain.
 const Outside = "outside"
 
@@ -79,9 +79,9 @@ type record struct {
 
 var (
 	mu      sync.Mutex
-	tests   []*record                 // the records of tests of this process and its parents
-	outside *record                   // opened when it is first used
-	current atomic.Pointer[[]*record] // the records of tests, or outside; nil if nothing is recorded
+	tests   []*record                 // the records of the running tests, of this process and of its parents
+	outside *record                   // the record named Outside, opened when it is first used
+	current atomic.Pointer[[]*record] // the records that Hit writes to: tests, or outside if no test runs; nil if nothing is recorded
 	reached = []byte{1}
 )
 
@@ -99,8 +99,8 @@ func init() {
 	publish()
 }
 
-// open opens the record of a test. It panics if it cannot, since a block that is not
-// recorded would look like one that is not reached.
+// open opens the record of a test. It panics if the file cannot be opened, since blocks
+// that are not recorded would count as not reached.
 func open(name string) *record {
 	file, err := os.OpenFile(filepath.Join(os.Getenv(Folder), name), os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
@@ -149,7 +149,7 @@ func Enter(name string) (leave func()) {
 			}
 		}
 		publish()
-		// The file stays open: another goroutine may be about to write to it.
+		// Do not close the file, since another goroutine may be about to write to it.
 	}
 }
 
