@@ -8,10 +8,10 @@
 // the tests, the engines with the environment that the tests read, the tables that keyfill
 // fills, and the tests that are known to differ, with a reason each. The source comes from
 // the module proxy. It is copied, gets one file that imports packages below filled, and is
-// compiled once: these packages give the name of a driver to keyfill around that driver
-// where the environment names a policy, and do nothing where it names none. Each run has a
-// database of its own. Where a test ends the program, the program is started again for the
-// tests that have no result.
+// compiled once: if the environment names a policy, these packages register keyfill around
+// a driver under the driver's own name; otherwise they do nothing. Each run has a database
+// of its own. Where a test ends the program, the program is started again for the tests
+// that have no result.
 //
 // Some suites cannot be run: GORM 2, bun, and river after v0.23.1 keep their tests in
 // modules that the module proxy does not have. GORM 1, GORM's data types and river v0.23.1
@@ -19,6 +19,6 @@
 //
 // TestGotify runs the server of gotify, which goes to keyfill by the steps of keyfill plan.
 //
-// A run fails if a test differs and is not in the list, if a test of the list does not
+// A run fails if a test differs and is not in the list, if a test in the list does not
 // differ, if no test has run, or if no INSERT was filled.
 package suites

@@ -19,12 +19,12 @@ const (
 
 // Outcome holds the results of a run of a test program.
 type Outcome struct {
-	Results map[string]string // of tests and subtests by name: pass, fail or skip
-	Output  map[string]string // by test; under an empty name, the output that belongs to no test
+	Results map[string]string // the results of tests and subtests by name: pass, fail or skip
+	Output  map[string]string // the output by test; under an empty name, the output that belongs to no test
 }
 
 // ReadOutcome reads the lines that "go tool test2json" writes. A test that ends its program
-// counts as failed. Tests that were running beside that test have no result.
+// counts as failed. Tests that were running at the same time have no result.
 func ReadOutcome(r io.Reader) (*Outcome, error) {
 	o := &Outcome{Results: map[string]string{}, Output: map[string]string{}}
 	lines := bufio.NewReader(r)
@@ -80,8 +80,8 @@ func (o *Outcome) Tests() int {
 	return n
 }
 
-// Failed returns the names of the tests that failed, in order. A test with a subtest that
-// failed has failed because of it, and is left out.
+// Failed returns the names of the tests that failed, in order. A test that contains a
+// failed subtest is left out, since it has failed because of the subtest.
 func (o *Outcome) Failed() []string {
 	var all []string
 	for name, result := range o.Results {
@@ -120,7 +120,7 @@ func (o *Outcome) failedAbove(name string) bool {
 type Comparison struct {
 	Broken []string // failed only when filled
 	Mended []string // failed only when plain
-	Lost   []string // passed plain, and was skipped or not run when filled
+	Lost   []string // passed in the plain run, and was skipped or not run in the filled run
 }
 
 // Compare compares two runs of one program.
@@ -152,7 +152,7 @@ func (c Comparison) Names() []string { return slices.Concat(c.Broken, c.Mended, 
 // Unexpected compares the tests that differ with the list of the suite. It returns the tests
 // that are not in the list, and the listed tests that do not differ.
 func (c Comparison) Unexpected(s *Suite, driver, policy string) (unlisted, alike []string) {
-	listed := map[string]bool{} // whether the test may have the same result in both runs
+	listed := map[string]bool{} // the listed tests; the value reports whether the test may have the same result in both runs
 	for _, d := range s.Differences {
 		if matches(d.Drivers, driver) && matches(d.Policies, policy) {
 			for _, name := range d.Tests {

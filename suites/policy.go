@@ -7,14 +7,15 @@ type Policy struct {
 	Name   string
 	source any
 	// UUIDs reports whether the policy is for Suite.UUIDs, not for Suite.Integers. The
-	// suites bring keys of text, so that the run shows that keyfill keeps them.
+	// suites bring their own keys in text columns, so such a run shows that keyfill keeps
+	// these keys.
 	UUIDs bool
 }
 
 // Policies are the ways in which each suite is filled. The suites make their tables with
 // AUTO_INCREMENT, serial and the like, so the sequences say that they are exclusive. Then
 // the sequence with blocks follows the keys that INSERTs bring, as the engine's counter
-// would; for the joined one, the policy has to set follow_explicit.
+// would; for the joined sequence, the policy has to set follow_explicit.
 var Policies = []Policy{
 	{Name: "sequence", source: map[string]any{"kind": "sequence", "ensure_schema": true, "exclusive": true, "block": 10}},
 	{Name: "joined", source: map[string]any{"kind": "sequence", "ensure_schema": true, "exclusive": true, "transaction": "joined", "follow_explicit": true}},

@@ -23,7 +23,7 @@ import (
 type Program struct {
 	suite *Suite
 	file  string // the compiled test program
-	place string // the folder of its package, in which it runs
+	place string // the folder of the program's package, in which the program runs
 }
 
 // Build builds the program of a suite in an empty folder. The suite comes from the module
@@ -53,8 +53,8 @@ func Build(ctx context.Context, s *Suite, root, folder string) (*Program, error)
 	if _, err := command(ctx, module, edit...); err != nil {
 		return nil, err
 	}
-	// The packages below filled may require later versions than the suite. The plain run has
-	// the same versions.
+	// -mod=mod is needed because the packages below filled may require later versions of
+	// modules than the suite. The plain run has the same versions.
 	_, err := command(ctx, p.place, "test", "-c", "-mod=mod", "-vet=off", "-tags="+s.Tags, "-o", p.file, ".")
 	return p, err
 }
@@ -160,8 +160,9 @@ type Place struct {
 	Folder string // for files of the run
 }
 
-// Run runs all tests of the program. If a test ends the program, Run starts it again for the
-// tests that have no result, in a new place. If policy is nil the run is plain.
+// Run runs all tests of the program. If a test ends the program, Run starts it again for
+// the tests that have no result, in a new place (database and folder). If policy is nil,
+// the run is plain.
 func (p *Program) Run(ctx context.Context, r Run, policy []byte, newPlace func() Place) (*Outcome, filled.Counts, error) {
 	var sum filled.Counts
 	left, err := p.list(ctx, r, newPlace())
@@ -250,7 +251,8 @@ func (e *execution) env() []string {
 	return env
 }
 
-// timeLimit ends a program with a test that hangs. The test has failed then.
+// timeLimit ends a program with a test that hangs. The test that hangs then counts as
+// failed.
 const timeLimit = "15m"
 
 // do starts the program, waits for its end, and returns the results.
@@ -293,7 +295,7 @@ func (e *execution) do(ctx context.Context, pattern string) (*Outcome, filled.Co
 	}
 	text, err := os.ReadFile(countsFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return o, counts, nil // keyfill has seen no INSERT
+		return o, counts, nil // no file was written, since keyfill has seen no INSERT
 	}
 	if err != nil {
 		return nil, counts, err

@@ -20,10 +20,11 @@ type Suite struct {
 	Tags    string `yaml:"tags"`   // build tags, with commas between them
 	Skip    string `yaml:"skip"`   // the regular expression of -test.skip; empty skips no test
 
-	// Pins are modules, as path@version, that the suite needs at an earlier version than the
-	// packages below filled require.
+	// Pins are modules, written as path@version, for which the suite needs an earlier
+	// version than the packages below filled require.
 	Pins []string `yaml:"pins"`
-	// Edits change the source where it opens a database in another way than by a name.
+	// Edits change the suite's source in places where it opens a database without the name
+	// of a driver.
 	Edits []Edit `yaml:"edits"`
 
 	Runs []Run `yaml:"runs"`
@@ -43,7 +44,7 @@ type Suite struct {
 
 // Edit replaces a text in a file of the suite, wherever the file has it.
 type Edit struct {
-	File string `yaml:"file"` // below the module
+	File string `yaml:"file"` // the path of the file below the module's folder
 	Old  string `yaml:"old"`
 	New  string `yaml:"new"`
 }
@@ -52,7 +53,7 @@ type Edit struct {
 type Tables struct {
 	Column  string   `yaml:"column"`
 	MaxBits int      `yaml:"max_bits"` // 0 leaves max_bits out of the policy
-	Drivers []string `yaml:"drivers"`  // empty for all drivers
+	Drivers []string `yaml:"drivers"`  // the drivers to which the tables apply; empty for all drivers
 	// Policies are the policies that fill the tables; empty for all. A comment in the
 	// suite's file says why some are left out.
 	Policies []string `yaml:"policies"`
@@ -63,7 +64,7 @@ type Tables struct {
 // of an empty database, without parameters, and {folder} by the path of an empty folder.
 type Run struct {
 	Engine string            `yaml:"engine"`
-	Driver string            `yaml:"driver"` // the package below filled
+	Driver string            `yaml:"driver"` // the package below filled that wraps the driver
 	Tests  string            `yaml:"tests"`  // the regular expression of -test.run; empty runs all tests
 	Env    map[string]string `yaml:"env"`
 	Args   []string          `yaml:"args"`

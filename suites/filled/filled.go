@@ -25,14 +25,14 @@ import (
 const (
 	PolicyVariable = "KEYFILL_SUITES_POLICY" // the policy file; if it is empty, the program runs plain
 	DriverVariable = "KEYFILL_SUITES_DRIVER" // the package below this one whose driver is wrapped
-	CountsVariable = "KEYFILL_SUITES_COUNTS" // the file for Counts
+	CountsVariable = "KEYFILL_SUITES_COUNTS" // the file to which the counts are written
 )
 
 // Counts holds how many INSERTs of a test program keyfill has filled, refused, and left alone.
 type Counts struct {
 	Filled  uint64 `json:"filled"`
 	Refused uint64 `json:"refused"`
-	Others  uint64 `json:"others"` // kept or passed
+	Others  uint64 `json:"others"` // INSERTs that were kept or passed
 }
 
 // Add adds the counts of another program.
@@ -68,8 +68,8 @@ func Driver(ofPackage string, names ...string) {
 	}
 }
 
-// OpenDB does what sql.OpenDB does. It does so through keyfill, if the program runs filled
-// through the driver of the package.
+// OpenDB does what sql.OpenDB does. If the program runs through keyfill with the driver of
+// the package ofPackage, the returned database fills keys.
 func OpenDB(ofPackage string, c driver.Connector) *sql.DB {
 	options, ok := options(ofPackage)
 	if !ok {
@@ -87,13 +87,14 @@ func OpenDB(ofPackage string, c driver.Connector) *sql.DB {
 	return db
 }
 
-// Runs reports whether the program runs filled through the driver of the package.
+// Runs reports whether the program runs through keyfill with the driver of the package
+// ofPackage, which is one of those below this package.
 func Runs(ofPackage string) bool {
 	return os.Getenv(PolicyVariable) != "" && os.Getenv(DriverVariable) == ofPackage
 }
 
-// options returns the options for keyfill, and whether the program runs filled through the
-// driver of the package.
+// options returns the options for keyfill, and whether the program runs through keyfill
+// with the driver of the package ofPackage.
 func options(ofPackage string) (keyfill.Options, bool) {
 	if !Runs(ofPackage) {
 		return keyfill.Options{}, false

@@ -1,5 +1,6 @@
 // Package pgx opens the databases of pgx's stdlib through keyfill: see package filled. Its
-// functions replace the ones of stdlib that take no name of a driver.
+// functions replace those functions of stdlib that open a database without the name of a
+// driver.
 package pgx
 
 import (
@@ -26,7 +27,7 @@ func OpenDB(config pgx.ConnConfig, options ...stdlib.OptionOpenDB) *sql.DB {
 // OpenDBFromPool does what stdlib.OpenDBFromPool does, through keyfill.
 func OpenDBFromPool(pool *pgxpool.Pool, options ...stdlib.OptionOpenDB) *sql.DB {
 	db := filled.OpenDB("pgx", stdlib.GetPoolConnector(pool, options...))
-	db.SetMaxIdleConns(0) // as stdlib does: idle connections stay in the pool
+	db.SetMaxIdleConns(0) // stdlib does so too, since idle connections stay in the pool of pgx
 	return db
 }
 
