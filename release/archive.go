@@ -20,7 +20,7 @@ type entry struct {
 // no owner.
 func tarOf(content []entry, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
-	packed, err := gzip.NewWriterLevel(&b, gzip.BestCompression) // the header of gzip has no name and no time
+	packed, err := gzip.NewWriterLevel(&b, gzip.BestCompression) // the header of gzip holds no name and no time, so that the bytes are the same each time
 	if err != nil {
 		return nil, err
 	}

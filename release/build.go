@@ -89,8 +89,8 @@ func equal(a, b map[string][]byte) error {
 	return errors.Join(all...)
 }
 
-// build returns the files of the release by their names. The build cache is the user's,
-// unless cache names a folder.
+// build returns the files of the release by their names. It uses the build cache of the
+// user, unless cache names another folder.
 func (b *builder) build(ctx context.Context, cache string) (map[string][]byte, error) {
 	work, err := os.MkdirTemp("", "keyfill-release-")
 	if err != nil {
@@ -151,10 +151,10 @@ func (b *builder) install(ctx context.Context, t *tree, proxy, cache, platform s
 	return os.ReadFile(filepath.Join(folder, binaryName(platform)))
 }
 
-// goInstall returns the command "go install", with more flags, from a proxy to the folder
-// bin of home. Other modules come from the module cache of this machine, or from its
-// proxies. No checksum database is asked, since it does not know the version: checkInfo
-// compares with go.sum.
+// goInstall returns the command "go install" with the given flags, which downloads the
+// module from a proxy and writes the program into the folder bin of home. Other modules
+// come from the module cache of this machine, or from its proxies. No checksum database is
+// asked, since it does not know the version: checkInfo compares with go.sum.
 func (t *tree) goInstall(ctx context.Context, proxy, home, cache, platform string, flags ...string) (*exec.Cmd, error) {
 	env, err := goEnv(ctx, "GOMODCACHE", "GOPROXY", "GOCACHE")
 	if err != nil {
@@ -163,7 +163,7 @@ func (t *tree) goInstall(ctx context.Context, proxy, home, cache, platform strin
 	goos, goarch, _ := strings.Cut(platform, "/")
 	args := append([]string{"install", "-trimpath"}, flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, t.ws.root().path()+"/"+command+"@"+t.version)...)
-	cmd.Dir = home // outside of every module
+	cmd.Dir = home // run outside of every module
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "GO") && !strings.HasPrefix(v, "CGO_") {
 			cmd.Env = append(cmd.Env, v)
@@ -198,7 +198,8 @@ func binaryName(platform string) string {
 	return "keyfill"
 }
 
-// pack adds the archive of a platform and the list of what is in its command.
+// pack adds to files the archive for a platform and the list of the modules that its
+// command contains.
 func (b *builder) pack(files map[string][]byte, binary, terms []byte, platform string, t *tree) error {
 	info, err := buildinfo.Read(bytes.NewReader(binary))
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// unpublished are the modules that are not imported outside of the repository. Their
-// lines of replace stay, and they get no tag.
+// unpublished are the modules that are not imported outside of the repository. Their go.mod
+// files keep the replace directives, and they get no tag.
 var unpublished = []string{"bench", "e2e", "examples", "examples/kubernetes", "faults", "judge", "keyfilletcd/newest", "release", "suites"}
 
 // member is a module of go.work.
 type member struct {
-	folder string // below the root, with slashes; "." for the root module
+	folder string // the module's folder below the root, with slashes; "." for the root module
 	file   *modfile.File
 	sums   []byte // go.sum
 }
@@ -59,7 +59,7 @@ func readWorkspace(files fs.FS) (*workspace, error) {
 		if m.file, err = modfile.Parse(name, text, nil); err != nil {
 			return nil, err
 		}
-		// A module without dependencies has no sums.
+		// If the file is missing, the module has no dependencies, and so no sums.
 		if m.sums, err = fs.ReadFile(files, path.Join(m.folder, "go.sum")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -89,10 +89,10 @@ func (ws *workspace) member(modulePath string) (member, bool) {
 	return ws.modules[i], true
 }
 
-// check returns an error with all that does not fit between the modules.
+// check returns an error that lists everything in which the modules do not fit together.
 func (ws *workspace) check() error {
 	var all []error
-	direct := map[string]map[string][]string{} // the folders, by dependency and version
+	direct := map[string]map[string][]string{} // the folders of the modules that require a dependency, by dependency and version
 	for _, m := range ws.modules {
 		all = append(all, ws.checkHead(m), ws.checkOurs(m))
 		for _, r := range m.file.Require {
@@ -129,8 +129,8 @@ func (ws *workspace) checkHead(m member) error {
 }
 
 // checkOurs checks what go.mod of a module says about the other modules of go.work: it
-// requires all of them in one version, and replaces each by its folder. A published module
-// whose go.mod has the form of a release replaces none.
+// requires all of them in one version, and replaces each by its folder. In the form of a
+// release, the go.mod of a published module has no replacements.
 func (ws *workspace) checkOurs(m member) error {
 	var all []error
 	want := ""
@@ -166,7 +166,7 @@ func (ws *workspace) checkOurs(m member) error {
 	return errors.Join(all...)
 }
 
-// unreleased is the version of the root module in go.mod files with lines of replace.
+// unreleased is the version of the root module in go.mod files that replace it by a folder.
 const unreleased = "v0.0.0"
 
 // version returns the version in which the modules require the root module.
@@ -231,7 +231,7 @@ func (ws *workspace) releasedSums(m member, root module.Version, zipSum, modSum 
 	var before, after strings.Builder
 	for line := range strings.Lines(string(m.sums)) {
 		switch dependency, _, _ := strings.Cut(line, " "); {
-		case dependency == root.Path: // the sum of an earlier release
+		case dependency == root.Path: // drop the sum of an earlier release
 		case dependency < root.Path:
 			before.WriteString(line)
 		default:

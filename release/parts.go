@@ -68,7 +68,8 @@ func partsOf(info *debug.BuildInfo, binary []byte, at time.Time) ([]byte, error)
 		part.Properties = &[]cdx.Property{{Name: "go:sum", Value: d.Sum}}
 		parts = append(parts, part)
 	}
-	// A command does not contain which module needs which.
+	// Which module needs which is not in a command, so each module is listed without
+	// dependencies.
 	refs, needs := []string{}, []cdx.Dependency{}
 	for _, part := range parts {
 		refs = append(refs, part.BOMRef)

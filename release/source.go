@@ -18,11 +18,11 @@ import (
 type source struct {
 	folder string
 	commit string
-	time   time.Time // of the commit: all files of a release have it
+	time   time.Time // the time of the commit, which all files of a release get
 }
 
 // open finds the last commit of the repository in a folder. It returns an error if
-// something is not committed, since that would not be in the release.
+// something is not committed, since uncommitted changes would not be in the release.
 func open(ctx context.Context, folder string) (*source, error) {
 	s := &source{folder: folder}
 	changed, err := s.git(ctx, nil, "status", "--porcelain")
@@ -85,7 +85,7 @@ func (s *source) export(ctx context.Context, folder string) error {
 			return err
 		}
 		if head.Typeflag != tar.TypeReg {
-			continue // folders are made for their files; a module has no links
+			continue // skip folders, which are made for their files, and links, which a module cannot have
 		}
 		if err := root.MkdirAll(filepath.Dir(head.Name), 0o755); err != nil {
 			return err

@@ -18,12 +18,12 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// tree holds the files of a commit as a release has them.
+// tree holds the files of a commit in the form that they have in a release.
 type tree struct {
 	folder  string
 	version string
 	ws      *workspace
-	changed map[string][]byte // go.mod and go.sum files that differ from the commit's
+	changed map[string][]byte // the go.mod and go.sum files that differ from those of the commit
 }
 
 // released exports a commit into an empty folder and gives its modules the form of a
@@ -43,7 +43,8 @@ func released(ctx context.Context, s *source, folder, version string) (*tree, er
 		return nil, fmt.Errorf("the commit has the form of the release %s: give that version", v)
 	}
 	t := &tree{folder: folder, version: version, ws: ws, changed: map[string][]byte{}}
-	// The other modules, whose files change below, are no part of the root's zip.
+	// The sums of the root module can be computed first, since the other modules, whose
+	// files change below, are not part of its zip.
 	zipSum, modSum, err := t.sums(ws.root())
 	if err != nil {
 		return nil, err
@@ -164,7 +165,7 @@ func tag(ctx context.Context, s *source, version string, out io.Writer) error {
 	}
 	var tags []string
 	for _, m := range t.ws.published() {
-		name := path.Join(m.folder, version) // the root's is the version alone
+		name := path.Join(m.folder, version) // the tag of the root module is the version alone
 		known, err := s.git(ctx, nil, "tag", "--list", name)
 		if err != nil {
 			return err
@@ -183,13 +184,15 @@ func tag(ctx context.Context, s *source, version string, out io.Writer) error {
 			return err
 		}
 	}
-	// GitHub runs no workflow for tags if more than three of them are pushed at once.
+	// The root's tag is pushed separately, because GitHub runs no workflow if more than
+	// three tags are pushed at once.
 	fmt.Fprintf(out, "tagged %s; send it by\n\n\tgit push origin %s\n\tgit push origin %s\n", commit, strings.Join(tags[1:], " "), tags[0])
 	return nil
 }
 
 // commit commits the files that differ, as a child of the source's commit, with the same
-// time: what is built from either commit has the same bytes. The index is a separate file.
+// time: what is built from either commit has the same bytes. The git index of the
+// repository is not touched: index names a separate file.
 func (t *tree) commit(ctx context.Context, s *source, index string) (string, error) {
 	date := s.time.Format("2006-01-02T15:04:05Z")
 	env := []string{"GIT_INDEX_FILE=" + index, "GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date}
