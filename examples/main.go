@@ -37,7 +37,7 @@ import (
 type program struct {
 	name     string
 	run      func(context.Context, shop.Database) ([]shop.Row, error)
-	migrates bool   // it creates the tables itself
+	migrates bool   // whether the program creates the tables itself
 	only     string // the only engine that it runs on; empty for all
 }
 

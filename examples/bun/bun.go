@@ -52,8 +52,8 @@ func Run(ctx context.Context, at shop.Database) ([]shop.Row, error) {
 		return nil, err
 	}
 
-	// bun reads integer keys back on every engine. It reads a UUID back where there
-	// is RETURNING, so the program asks for such a key first.
+	// bun reads integer keys back on every engine. It reads a UUID back where there is
+	// RETURNING, so the program asks keyfill for the UUIDs before it stores the rows.
 	customers := []customer{{Name: "Ada"}, {Name: "Bob"}}
 	keys, err := mount.Keys(ctx, "customers", len(customers))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // dialects are ent's names of the engines. The generated Open uses them as names of
-// drivers, and knows no other ones.
+// drivers, and accepts only these names.
 var dialects = map[string]string{"mysql": dialect.MySQL, "postgres": dialect.Postgres, "sqlite": dialect.SQLite}
 
 // Run stores the shop and returns what the entities hold then.
@@ -73,7 +73,7 @@ func people(ctx context.Context, client *shopent.Client) (rows []shop.Row, err e
 	}
 	defer func() {
 		if err != nil {
-			_ = tx.Rollback() // the first error is the one to return
+			_ = tx.Rollback() // an error of Rollback is ignored, since err is the error to return
 		}
 	}()
 	customers, err := tx.Customer.CreateBulk(tx.Customer.Create().SetName("Ada"), tx.Customer.Create().SetName("Bob")).Save(ctx)

@@ -43,7 +43,8 @@ func Migrate(ctx context.Context, at shop.Database, driver string) error {
 	return err
 }
 
-// migrations are files as goose names and reads them. An application embeds a folder.
+// migrations are files as goose names and reads them. An application would embed a folder
+// of such files.
 func migrations(engine string) fs.FS {
 	files := fstest.MapFS{}
 	for i, step := range shop.Migrations(engine) {

@@ -36,7 +36,7 @@ func Migrate(_ context.Context, at shop.Database, driver string) (err error) {
 	if err != nil {
 		return err
 	}
-	files := fstest.MapFS{} // an application embeds a folder
+	files := fstest.MapFS{} // an application would embed a folder of such files
 	for i, step := range shop.Migrations(at.Engine) {
 		files[fmt.Sprintf("%d_step.up.sql", i+1)] = &fstest.MapFile{Data: []byte(step)}
 	}
@@ -53,7 +53,7 @@ func Migrate(_ context.Context, at shop.Database, driver string) (err error) {
 		return errors.Join(err, target.Close())
 	}
 	defer func() {
-		sourceErr, targetErr := m.Close() // closes db too
+		sourceErr, targetErr := m.Close() // Close closes db too
 		err = errors.Join(err, sourceErr, targetErr)
 	}()
 	return m.Up()

@@ -33,8 +33,8 @@ func Around(ctx context.Context, at shop.Database) ([]shop.Row, error) {
 	return rows, err
 }
 
-// Inside stores the shop with otelsql inside of keyfill. keyfill does not know
-// otelsql's driver: the policy names the dialect.
+// Inside stores the shop with otelsql inside of keyfill. keyfill does not recognize the
+// engine by otelsql's driver, so the policy names the dialect.
 func Inside(ctx context.Context, at shop.Database) ([]shop.Row, error) {
 	name := at.Raw() + "-otelsql-keyfill"
 	if !slices.Contains(sql.Drivers(), name) {

@@ -43,7 +43,7 @@ func Run(ctx context.Context, at shop.Database) (rows []shop.Row, err error) {
 		var id int64
 		err = db.QueryRow(ctx, "INSERT INTO products (sku, price) VALUES (@sku, @price) ON CONFLICT (sku) DO UPDATE SET price = excluded.price RETURNING id",
 			pgx.NamedArgs{"sku": p.sku, "price": p.price}).Scan(&id)
-		if p.price > 1 { // the pen is stored twice
+		if p.price > 1 { // the pen is stored twice; only its last version counts
 			rows = append(rows, shop.RowOf("products", id, p.sku))
 		}
 	}

@@ -1,5 +1,5 @@
-// Package pgxpool stores the shop through a pool of pgx's, with keyfill around the
-// pool's connector. What the program sends on the pool itself is not filled.
+// Package pgxpool stores the shop through a pool of pgx, with keyfill around the pool's
+// connector. INSERTs that the program sends on the pool itself are not filled.
 package pgxpool
 
 import (

@@ -42,7 +42,7 @@ func RunPgx(ctx context.Context, at shop.Database) (rows []shop.Row, err error) 
 		if err != nil {
 			return nil, err
 		}
-		if p.Price > 1 { // the pen is stored twice
+		if p.Price > 1 { // the pen is stored twice; only its last version counts
 			rows = append(rows, shop.RowOf("products", product.ID, product.Sku))
 		}
 	}

@@ -32,7 +32,7 @@ func Store(ctx context.Context, at shop.Database, db *sql.DB) ([]shop.Row, error
 	if _, err := p.product(ctx, "pen", 1); err != nil {
 		return nil, err
 	}
-	pen, err := p.product(ctx, "pen", 2) // returns the key of the existing row
+	pen, err := p.product(ctx, "pen", 2) // the pen exists already: product returns the key of the existing row
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ func Migrations(engine string) []string {
 	given := map[string]string{
 		"mysql":    "ALTER TABLE products MODIFY id BIGINT NOT NULL",
 		"postgres": "ALTER TABLE products ALTER COLUMN id DROP IDENTITY",
-		"sqlite":   "CREATE INDEX by_price ON products (price)", // an INTEGER PRIMARY KEY stays what it is
+		"sqlite":   "CREATE INDEX by_price ON products (price)", // the key stays an INTEGER PRIMARY KEY, so this step only adds an index
 	}[engine]
 	return []string{
 		tables[0],

@@ -18,7 +18,7 @@ import (
 // Database is where a program stores the shop.
 type Database struct {
 	Engine string // mysql, postgres or sqlite
-	DSN    string // as the engine's driver reads it
+	DSN    string // the data source name as the engine's driver reads it
 }
 
 // Raw returns the name of the engine's driver.
@@ -50,7 +50,7 @@ func (r Row) Of(parent any) Row {
 }
 
 // Names are the rows that every program stores, by table and in order: two customers by one
-// INSERT, two orders of each customer, and products, one of which existed before.
+// INSERT, two orders of each customer, and two products, one of which was stored before.
 var Names = map[string][]string{
 	"customers": {"Ada", "Bob"},
 	"orders":    {"Ada 1", "Ada 2", "Bob 1", "Bob 2"},
@@ -125,8 +125,8 @@ func Sort(rows []Row) {
 	})
 }
 
-// Policy makes $KEYFILL_CONFIG name the policy of the examples, unless it names
-// another one.
+// Policy makes $KEYFILL_CONFIG name the policy of the examples, unless the variable is set
+// already.
 func Policy(folder string) error {
 	if os.Getenv("KEYFILL_CONFIG") != "" {
 		return nil
