@@ -54,7 +54,7 @@ func (p *process) insert(ctx context.Context) error {
 		return err
 	}
 	if err := p.work(ctx, tx); err != nil {
-		// Its error would add nothing to err: the engine may have ended the transaction.
+		// An error of Rollback only says that the engine has ended the transaction already.
 		_ = tx.Rollback()
 		return err
 	}

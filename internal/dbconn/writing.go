@@ -128,8 +128,8 @@ func (c *writingConn) text(v string) string {
 	for i := range len(v) {
 		switch b := v[i]; {
 		case b >= 0x80:
-			// The engine reads the text of a statement, and the names in it, in the
-			// character set of the session, which the DSN may have chosen.
+			// Do not write it into the statement, which the engine reads in the session's
+			// character set: the DSN may have chosen one that is not known here.
 			return ""
 		case b < ' ' || b > '~' || b == '\'' || b == '\\':
 			plain = false
