@@ -26,8 +26,8 @@ type Event struct {
 	Offset int    // the offset in the query to which Reason belongs; -1 if there is none
 
 	// Keys is how many keys were added. Kind and Source are the kind and the name of the
-	// source, as in [SourceStats]; if several columns are filled, they are those of the
-	// first column.
+	// source, as in [SourceStats]; if several columns are filled, they describe the source
+	// of the first column.
 	Keys         int
 	Kind, Source string
 

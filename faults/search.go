@@ -20,8 +20,8 @@ type searcher struct {
 	programs map[string]*program
 	seconds  map[test]float64 // the time of each test without faults
 	flaky    map[test]bool    // tests that have failed without a fault
-	// clean runs tests without a fault. It is nil if tree itself runs without a fault as
-	// long as no fault is switched on.
+	// clean runs tests without a fault. It is nil if tree itself runs without a fault while
+	// no fault is switched on.
 	clean *searcher
 	until time.Time // when the search ends early; the zero time means never
 	log   io.Writer

@@ -117,10 +117,10 @@ func isUnreached(err error) bool {
 	return errors.Is(err, errReach) || errors.Is(err, errHandshake) || errors.Is(err, errShake) || errors.Is(err, errPreface)
 }
 
-// persist calls ask, and calls it again if it fails: for as long as ctx lasts if a member
-// does not answer, and once for each member if members cannot be reached. It is for
-// requests that may be repeated and that sources do not repeat themselves, as they repeat
-// requests for keys.
+// persist calls ask, and calls it again if it fails: until ctx ends if a member does not
+// answer, and once for each member if members cannot be reached. It is for requests that
+// may be repeated and that sources do not repeat themselves, as they repeat requests for
+// keys.
 func (s *store) persist(ctx context.Context, ask func() error) error {
 	for unreached := 1; ; {
 		err := ask()
@@ -194,7 +194,7 @@ func (m *member) limit() time.Duration {
 	return max(m.patience, leastSilence)
 }
 
-// need makes requests wait for the member at least as long as patience, during
+// need makes requests wait for the member for at least the duration patience, during
 // patienceLasts.
 func (m *member) need(patience time.Duration) {
 	if patience >= m.limit() {

@@ -9,7 +9,7 @@ import (
 
 // watermark is the greatest revision in the answers of a cluster. The revision in an answer
 // is never below the revision in an answer that came before the request, unless the cluster
-// was restored from a snapshot, or is another one.
+// was restored from a snapshot or replaced by another cluster.
 type watermark struct {
 	mu       sync.Mutex
 	cluster  uint64

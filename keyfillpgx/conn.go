@@ -47,8 +47,8 @@ type filler interface {
 
 var _ filler = (*fill.Conn)(nil)
 
-// errVersions means that package keyfill does not behave as this module expects, since the
-// two are of different versions.
+// errVersions means that package keyfill does not behave as this module expects, since
+// package keyfill and this module are of different versions.
 var errVersions = anchor.Last("keyfillpgx", "keyfillpgx: this module and github.com/keyfill/keyfill are of different versions: take one version of both")
 
 // WrapConn returns a connection that fills keys around a connection of pgx. Its sources of

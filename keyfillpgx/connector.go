@@ -28,8 +28,8 @@ func newConnector(config *pgx.ConnConfig, opened ...stdlib.OptionOpenDB) *connec
 	return &connector{stores: stdlib.GetConnector(*config, opened...), ResetSession: keepsSession}
 }
 
-// keepsSession is the ResetSession of a pool without hooks. Its presence tells keyfill that
-// a session keeps its settings.
+// keepsSession is the ResetSession of a pool without hooks. By it keyfill recognizes that a
+// session keeps its settings.
 func keepsSession(context.Context, *pgx.Conn) error { return nil }
 
 // given holds a connection of the application, which the next Connect returns.

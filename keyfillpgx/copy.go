@@ -72,8 +72,8 @@ func newLoad(table pgx.Identifier, columns []string) *load {
 	return &load{head: "COPY " + table.Sanitize() + " (", columns: columns}
 }
 
-// text returns a text that describes the COPY to keyfill. The text that pgx sends to the
-// server is another one.
+// text returns a text that describes the COPY to keyfill. pgx sends a different text to the
+// server.
 func (l *load) text() string {
 	quoted := make([]string, len(l.columns))
 	for i, name := range l.columns {

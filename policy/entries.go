@@ -40,8 +40,8 @@ type IdentityKey struct {
 	Line   int    // the line of the column's source, or of the column if no source is written; 0 if it is not known
 }
 
-// Entries returns the entries of the file: first the ones that name one table, in the
-// order of the file, then the globs, the more specific ones first.
+// Entries returns the entries of the file: first the entries that name one table, in the
+// order of the file, then the globs, of which the more specific ones come first.
 func (p *Policy) Entries() []Entry {
 	var all []Entry
 	for _, e := range p.inOrder {

@@ -103,8 +103,8 @@ func (p place) mayHideSecret() bool {
 }
 
 // storeWords are the names of the fields of a store and of its tls, which messages may
-// show. They are written out here, since the functions that read these fields use them;
-// a test compares the two.
+// show. They are written out here, since the functions that read these fields use them; a
+// test compares this list with those functions.
 var storeWords = []string{
 	"driver", "dsn", "dsn_env", "endpoints", "endpoints_env", "prefix", "user_env", "password_env", "tls",
 	"ca", "cert", "key", "server_name",

@@ -48,7 +48,7 @@ func of[V comparable](name, doc string, s shape[V], to func(s *Source) *V) *sour
 	}
 }
 
-// given returns the names of those of the fields that s sets.
+// given returns the names of the fields, out of the given fields, that s sets.
 func given(s Source, fields ...*sourceField) (names []string) {
 	for _, f := range fields {
 		if f.isSet(&s) {

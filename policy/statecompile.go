@@ -79,8 +79,8 @@ func (k *compiler) fullName(e *entry) tableName {
 
 // markWide marks the keys whose states may serve several tables although this does not
 // follow from the name of the state. These are the keys of globs if the state's name does
-// not distinguish the matched tables, and keys whose state's name may become equal to that
-// of another key. All of these get the least MaxBits among them.
+// not distinguish the matched tables, and keys the names of whose states may become equal.
+// All of these get the least MaxBits among them.
 func (k *compiler) markWide() {
 	named := make(map[string]*alikeKeys) // indexed by the template of the state's name
 	for _, u := range k.uses {

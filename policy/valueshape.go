@@ -49,9 +49,9 @@ func must[T any](example string, f field[T]) field[T] {
 	return f
 }
 
-// byDefault returns f with the value that applies if the field is left out. Only the
-// schema uses that value: the code that completes a configuration has values of its
-// own, and a test compares the two.
+// byDefault returns f with the value that applies if the field is left out. Only the schema
+// uses that value: the code that completes a configuration has its own default values, and
+// a test checks that both are the same.
 func (f field[T]) byDefault(value any) field[T] {
 	f.schema = f.schema.with("default", value)
 	return f

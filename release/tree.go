@@ -23,7 +23,7 @@ type tree struct {
 	folder  string
 	version string
 	ws      *workspace
-	changed map[string][]byte // the go.mod and go.sum files that differ from those of the commit
+	changed map[string][]byte // the go.mod and go.sum files that differ from the files of the commit
 }
 
 // released exports a commit into an empty folder and gives its modules the form of a

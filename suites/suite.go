@@ -31,7 +31,7 @@ type Suite struct {
 
 	// Integers are the tables that a sequence fills.
 	Integers []Tables `yaml:"integers"`
-	// UUIDs are the tables of uuidv7. If there is none, NoUUIDs says why.
+	// UUIDs are the tables of uuidv7. If there are no such tables, NoUUIDs says why.
 	UUIDs   []Tables `yaml:"uuids"`
 	NoUUIDs string   `yaml:"no_uuids"`
 

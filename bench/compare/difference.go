@@ -15,8 +15,8 @@ import (
 // difference is one figure, compared between two source trees.
 type difference struct {
 	what    string
-	change  stats.Estimate // the figure of the working tree divided by that of BASE
-	control stats.Estimate // the figure of the tree's second program divided by that of its first
+	change  stats.Estimate // the figure of the working tree divided by the figure of BASE
+	control stats.Estimate // the figure of the tree's second program divided by the figure of its first
 	larger  bool           // whether a larger figure is better
 	added   bool           // whether BASE has no such figure, so that change means nothing
 }

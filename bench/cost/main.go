@@ -5,7 +5,7 @@
 //
 //   - instructions, which cachegrind of valgrind counts: their number does not depend on
 //     what else the machine does. The number of instructions in Go's runtime varies a
-//     little; the figure uses that of the second build for both builds, since the
+//     little; the figure uses the number of the second build for both builds, since the
 //     statistics allocate nothing;
 //   - the time of the processor, measured for both builds in turns, since an atomic
 //     instruction takes longer than other instructions.

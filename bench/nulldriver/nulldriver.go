@@ -10,7 +10,7 @@ import (
 
 // Driver is the driver, and a connector of its connections.
 type Driver struct {
-	Skips bool // whether Exec with a text returns driver.ErrSkip, as that of go-sql-driver/mysql does
+	Skips bool // whether Exec with a text returns driver.ErrSkip, as in go-sql-driver/mysql
 }
 
 // Connect opens a connection.

@@ -17,10 +17,10 @@ type writing struct {
 }
 
 // Writing returns a connector of the same database whose connections write the arguments
-// that are integers, texts and nil into the text of a statement; for MySQL, texts of
-// ASCII only. dollar reports whether placeholders are PostgreSQL's, else they are
-// MySQL's. A statement must have as many question marks as arguments, and no literal with
-// a backslash before a quote.
+// that are integers, texts and nil into the text of a statement; for MySQL, texts of ASCII
+// only. dollar reports whether placeholders are PostgreSQL's ($1); otherwise they are
+// MySQL's (?). A statement must have as many question marks as arguments, and no literal
+// with a backslash before a quote.
 func Writing(c driver.Connector, dollar bool) driver.Connector { return writing{c, dollar} }
 
 // Connect opens a connection.

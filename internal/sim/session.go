@@ -6,8 +6,8 @@ import (
 )
 
 // Session is a thread's connection to a store that is a file, as SQLite's is. The
-// application's table is in the file too. One transaction writes at a time, and the others
-// wait for it. The transaction of a killed process is undone.
+// application's table is in the file too. One transaction writes at a time, and other
+// transactions wait until it ends. The transaction of a killed process is undone.
 type Session struct {
 	// Heedless makes a mutant of the client (it has a deliberate mistake): the client
 	// ignores the failure of a commit.

@@ -16,7 +16,7 @@ type event struct {
 	slot   int64
 	text   string
 	fault  bool    // whether the event is a fault
-	keys   []int64 // the keys that are handed out; nil if the event is another one
+	keys   []int64 // the keys that are handed out; nil if the event hands out none
 	commit *Commit // the commit of the store that the event is; nil if it is another event
 }
 

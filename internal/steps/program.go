@@ -19,8 +19,8 @@ type Program struct {
 	out *json.Decoder
 }
 
-// Counted skips a test that builds such a program, unless it goes by turns or
-// KEYFILL_TEST_STEPS asks for all of its texts, which take half an hour.
+// Counted skips a test that builds a program with [Build], unless tests go by turns (see
+// package testturn) or KEYFILL_TEST_STEPS asks for all texts, which takes half an hour.
 func Counted(t *testing.T) {
 	t.Helper()
 	if os.Getenv("KEYFILL_TEST_STEPS") != "1" && (!testturn.Enabled(t) || testing.Short()) {
@@ -36,7 +36,8 @@ func Build(t *testing.T, folder string, packages ...string) *Program {
 	built := filepath.Join(t.TempDir(), "counted")
 	command(t, "go", "build", "-overlay", counted(t, append(packages, "slices", "strings")), "-o", built, folder)
 	run := exec.Command(built)
-	// The program measures nothing that depends on when garbage is collected.
+	// Garbage is collected rarely, which is faster and does not change what the program
+	// measures.
 	run.Env = append(os.Environ(), "GOGC=400", "GOMAXPROCS=1")
 	run.Stderr = os.Stderr
 	in, err := run.StdinPipe()
@@ -60,7 +61,7 @@ func Build(t *testing.T, folder string, packages ...string) *Program {
 }
 
 // Check sends a question to the program. It fails the test if a text of twice the length
-// costs much more than twice as much.
+// takes much more than twice the steps or bytes.
 func (p *Program) Check(t *testing.T, name string, question any) {
 	t.Helper()
 	if err := p.in.Encode(question); err != nil {
@@ -75,8 +76,9 @@ func (p *Program) Check(t *testing.T, name string, question any) {
 	}
 }
 
-// counted writes the files of some packages with a counter in each block, and returns a
-// file for the flag -overlay of the go command with which they replace the packages' own.
+// counted writes copies of the files of some packages, with a counter in each block. It
+// returns the path of a file for the flag -overlay of the go command, which replaces the
+// original files by the copies.
 func counted(t *testing.T, packages []string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -88,7 +90,7 @@ func counted(t *testing.T, packages []string) string {
 		of, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		dir, name, ok := strings.Cut(name, "\t")
 		if !ok {
-			continue // between two packages
+			continue // an empty line between two packages
 		}
 		variable := fmt.Sprint("KeyfillBlocks", len(replace))
 		out := filepath.Join(folder, variable+".go")
@@ -118,7 +120,7 @@ func counted(t *testing.T, packages []string) string {
 	return write("overlay.json", string(overlay))
 }
 
-// command runs a command without the workspace, and returns what it prints.
+// command runs a command without go.work, and returns what it prints.
 func command(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(name, args...)

@@ -21,13 +21,14 @@ import (
 // Text is a text with two parts that are repeated a number of times.
 type Text struct {
 	Head   string
-	Unit   string // repeated
+	Unit   string // the first part that is repeated
 	Middle string
-	Second string // repeated as often
+	Second string // the second part that is repeated, as often as Unit
 	Tail   string
 }
 
-// Number in a unit is replaced by the number of the repetition, which has so many digits.
+// Number is a placeholder in a unit: each repetition replaces it by its own number, in
+// Digits digits.
 const (
 	Number = "\x00"
 	Digits = 7
@@ -68,7 +69,8 @@ const (
 )
 
 // sizes returns how often the units are repeated in the texts to measure, each time twice
-// as often as before. All numbers are even, since a sign may open and close something.
+// as often as before. All results are even, since a sign such as a quote may open and close
+// something.
 func (t Text) sizes() (all []int) {
 	unit := unitLength(t.Unit + t.Second)
 	for size := least; size <= greatest; size *= 2 {
@@ -79,7 +81,7 @@ func (t Text) sizes() (all []int) {
 
 // Cost is the cost of one call of a function.
 type Cost struct {
-	Steps uint64 // blocks of code
+	Steps uint64 // the number of blocks of code that were executed
 	Bytes uint64 // allocated
 	Most  string // the file and line of the block that ran most often
 }
@@ -94,9 +96,9 @@ const (
 )
 
 // growth returns the name of a cost that grows by more than its limit with each doubling,
-// empty if none does. Steps are compared for each doubling, bytes for all of them together:
-// a slice that grows as it is filled has allocated up to five times its size, and a slice
-// that was made at once has not.
+// or an empty text if none does. Steps are compared for each doubling, bytes over all
+// doublings together: a slice that grows as it is filled has allocated up to five times its
+// size, and a slice that was made at once has not.
 func growth(costs []Cost) string {
 	if len(costs) < 2 {
 		return ""
@@ -129,7 +131,7 @@ func Answer[Q any](prepare func(Q) (Text, func(text string))) error {
 		for _, n := range text.sizes() {
 			whole := text.Of(n)
 			costs = append(costs, costOf(func() { f(whole) }))
-			// The cost may be quadratic, so longer texts would take minutes.
+			// Do not try longer texts: if the cost is quadratic, they would take minutes.
 			if growth(costs) != "" {
 				break
 			}

@@ -123,7 +123,7 @@ func testFirst(t *testing.T, o Options) {
 	}
 }
 
-// unknownFirst is the error of a state's First that cannot tell the first integer.
+// unknownFirst is the error of a state's First that does not know the first integer.
 type unknownFirst struct{}
 
 func (unknownFirst) Error() string { return "nobody knows" }
@@ -151,7 +151,7 @@ func testFirstFails(t *testing.T, o Options) {
 }
 
 // testFirstAtOnce checks that if several stores create one state at the same time, one
-// succeeds, and the others use its state.
+// store succeeds, and the other stores use its state.
 func testFirstAtOnce(t *testing.T, o Options) {
 	const stores, rounds = 4, 10
 	var open []keysource.Store

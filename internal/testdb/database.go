@@ -47,7 +47,7 @@ func (s *Server) create(driver, name string) (err error) {
 }
 
 // stillRuns reports whether a server that this process has started runs. If it has crashed,
-// stillRuns fails this test, and starts the server again for the others.
+// stillRuns fails this test, and starts the server again for the other tests.
 func (s *Server) stillRuns(t testing.TB) bool {
 	t.Helper()
 	s.crash.Lock()

@@ -33,8 +33,8 @@ type Engine struct {
 	stop  syscall.Signal // the signal that ends the server without waiting for its clients
 	abort syscall.Signal // the signal that ends the server at once if its data is not needed any more
 
-	// sharesMemory reports whether the server leaves shared memory behind after SIGKILL,
-	// which its next start frees.
+	// sharesMemory reports whether the server does not free its shared memory after
+	// SIGKILL, which its next start frees.
 	sharesMemory bool
 
 	// greet talks to a server until it is clear that the server accepts connections.

@@ -244,7 +244,7 @@ func (l *local) kill() error {
 	return l.failed("the server survived SIGKILL")
 }
 
-// cleared frees the resources that the server's process has left behind after its end.
+// cleared frees the resources that the server's process has not freed at its end.
 func (l *local) cleared() {
 	if l.engine.killed != nil && l.process != nil && !l.isRunning() {
 		l.engine.killed(l.process.pid())

@@ -88,7 +88,7 @@ func servePostgreSQL(l *local) []string {
 		// Commits are written before they are confirmed, though never
 		// synced. With "off" some would be lost by Kill.
 		"synchronous_commit=on",
-		// Shared memory is in files of the data folder, so that Kill leaves none behind.
+		// Shared memory is in files of the data folder, so that none remains after Kill.
 		"dynamic_shared_memory_type=mmap",
 	} {
 		args = append(args, "-c", setting)

@@ -34,7 +34,7 @@ type process struct {
 // guarded is a shell script that runs a command, beside a watcher that reads the pipe at
 // descriptor 3. $1 is the folder to remove, $2 the signal that ends the command, the rest
 // is the command. Signal 0 means that the watcher lets the command finish, since an
-// interrupted initdb leaves shared memory behind.
+// interrupted initdb does not free its shared memory.
 //
 // The watcher reads "gone" when the command has ended (its process id may then be
 // another's) and "keep" when it has nothing left to do.
@@ -183,8 +183,8 @@ func (p *process) abandon() { _ = p.pipe.Close() } // a second Close only return
 // needed.
 func (p *process) tell(word string) { _, _ = p.pipe.WriteString(word + "\n") }
 
-// childrenOf returns the ids of the processes that pid has started, where the
-// system shows them in /proc, else none.
+// childrenOf returns the ids of the processes that pid has started, as the system shows
+// them in /proc; none if the system has no /proc.
 func childrenOf(pid int) []int {
 	var children []int
 	paths, _ := filepath.Glob("/proc/[0-9]*") // Glob fails only for a malformed pattern

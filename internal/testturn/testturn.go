@@ -77,7 +77,7 @@ func Some[T any](t testing.TB, all []T, each int) (some []T) {
 }
 
 // One returns the element whose turn it is. If tests do not go by turns, it also returns
-// just one element, that of turn 0.
+// just one element, as in turn 0.
 func One[T any](t testing.TB, all []T) T {
 	_, place := progressOf(t).read(Choice{Size: len(all)})
 	return all[place]
@@ -111,7 +111,7 @@ type progress struct {
 	mu     sync.Mutex
 	cursor Cursor
 	made   int         // the number of choices that were made
-	places map[int]int // the choices that Of has made, by the value of each
+	places map[int]int // the choices made by the function Of, by the value of each
 }
 
 // choosing holds the progress of the tests that run. It is indexed by the tests' names,

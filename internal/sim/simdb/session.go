@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/sim"
 )
 
-// On returns a connection to the file of a session. The transactions of the connection are
-// those of the session.
+// On returns a connection to the file of a session. The connection has the transactions of
+// the session.
 func (c *Client) On(s *sim.Session) driver.Conn { return &file{c, s} }
 
 type file struct {

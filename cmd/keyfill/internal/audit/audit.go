@@ -122,7 +122,7 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 
 // dialectOf returns the dialect that the policy names, if it is one of the server's family:
 // a policy with the dialect mysql also works with MariaDB. Otherwise it returns d, and
-// compiling the policy returns an error if the two differ.
+// compiling the policy returns an error if the two dialects differ.
 func dialectOf(cfg *policy.Config, d *dialect.Dialect) *dialect.Dialect {
 	if named, err := dialect.ByName(cfg.Dialect); err == nil && named.Family == d.Family {
 		return named

@@ -67,7 +67,7 @@ type walk struct {
 	firstAbove, lastAbove     int64
 	below                     int64 // rows with numbers below 1
 	leastBelow, greatestBelow int64
-	missing, known            int64 // numbers without a row: known counts the cancelled ones, missing the others, if they may be missing
+	missing, known            int64 // numbers without a row: known counts the cancelled numbers, missing the numbers that may be missing
 }
 
 // add adds a row, or a cancelled number. Numbers have to come in ascending order.

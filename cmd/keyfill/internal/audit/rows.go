@@ -254,8 +254,9 @@ func sameValues(values, last []any) bool {
 }
 
 // findStates returns keyfill's table of states as it is written in SQL; empty if there is
-// none, or the state is elsewhere. The query runs outside of the transaction, since on
-// PostgreSQL the error about a missing table would abort the transaction.
+// no such table, or if the state is not in this database. The query runs outside of the
+// transaction, since on PostgreSQL the error about a missing table would abort the
+// transaction.
 func (a *Audit) findStates(ctx context.Context, db *sql.DB) (string, error) {
 	if a.isElsewhere() {
 		return "", nil

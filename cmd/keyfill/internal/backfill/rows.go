@@ -195,8 +195,8 @@ func (b *Table) change(ctx context.Context, last any, keys []driver.Value) (foun
 const verifyChunk = 500
 
 // verify returns an error unless the table has as many of the keys as rows were changed: a
-// trigger may have set a key back to NULL, or to another one, and the engine counts the row
-// as changed all the same.
+// trigger may have set a key back to NULL, or changed it to another key, and the engine
+// counts the row as changed all the same.
 func (b *Table) verify(ctx context.Context, tx *sql.Tx, keys []driver.Value, changed int) error {
 	stored := 0
 	for begin := 0; begin < len(keys) && changed > 0; begin += verifyChunk {

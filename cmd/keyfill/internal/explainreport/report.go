@@ -87,8 +87,8 @@ type explanations struct {
 }
 
 // all explains all statements, and prints or counts them as summary says. If summary is
-// nil, it counts the statements of a log and prints those of other inputs; in JSON, it
-// prints all.
+// nil, it counts the statements of a log and prints the statements of other inputs; in
+// JSON, it prints all.
 func (r *explanations) all(statements iter.Seq2[inputStatement, error], summary *bool, progress func(n int)) error {
 	for one, err := range statements {
 		if err != nil {

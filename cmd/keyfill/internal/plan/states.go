@@ -167,7 +167,7 @@ func (f *figures) reserved() int64 {
 	return reserved
 }
 
-// refuseForeign returns an error if the column's numbers come from something else than a
+// refuseForeign returns an error if the column's numbers come from a source other than a
 // sequence of this database, since it is not known which keys its processes have reserved.
 func (f *figures) refuseForeign() error {
 	if f.foreign == "" {
