@@ -103,10 +103,10 @@ func (m *Mount) only(table string, n int) (*fill.Database, error) {
 	return all[0], nil
 }
 
-// WithValue returns a context under which {value:name} in the name of a source's
-// state means value, so that each tenant, say, has a numbering of its own. An
-// INSERT whose source needs a value fails with an [*Error] where the context has
-// none, or an empty one.
+// WithValue returns a context under which {value:name} in the name of a source's state (a
+// stored counter) means value, so that each tenant, say, has a numbering of its own. An
+// INSERT whose source needs a value fails with an [*Error] where the context has none, or
+// an empty one.
 func WithValue(ctx context.Context, name, value string) context.Context {
 	return table.WithValue(ctx, name, value)
 }

@@ -20,7 +20,7 @@ type checker struct {
 	turns      int // how many turns (see package testturn) to try; 0 runs each test with all engines, drivers, sources and faults
 	out        io.Writer
 	without    map[string]*outcome // the outcomes of tests without a fault, by test and turn
-	most       int                 // the greatest number of turns that finding a fault has taken
+	most       int                 // the greatest number of turns (runs of some of the tests) that finding a fault has taken
 	mostOf     string
 	lost, gone []string // faults
 }

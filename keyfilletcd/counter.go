@@ -62,8 +62,8 @@ func (c *counter) count(ctx context.Context, decide func(now counted) (counted, 
 	}
 }
 
-// make creates the state, unless another process has created it. It returns the results of
-// the read operations in questions, from the same transaction.
+// make creates the state (a stored counter), unless another process has created it. It
+// returns the results of the read operations in questions, from the same transaction.
 func (c *counter) make(ctx context.Context, questions ...clientv3.Op) ([]*etcdserverpb.ResponseOp, error) {
 	first, err := c.state.First(ctx)
 	if err != nil {
@@ -84,8 +84,8 @@ func (c *counter) make(ctx context.Context, questions ...clientv3.Op) ([]*etcdse
 	return answer.Responses, nil
 }
 
-// parse returns the value of a state, or an error if the state cannot be read or was made
-// for another source.
+// parse returns the value of a state (a stored counter), or an error if the state cannot be
+// read or was made for another source.
 func (c *counter) parse(v version) (now counted, err error) {
 	if json.Unmarshal([]byte(v.value), &now) != nil || now.Base < 1 {
 		return counted{}, stateError(c.state.Name, errValue)
@@ -99,7 +99,7 @@ func (c *counter) parse(v version) (now counted, err error) {
 	return now, nil
 }
 
-// advance raises the state, so that its next integer is to or greater.
+// advance raises the state (a stored counter), so that its next integer is to or greater.
 func (c *counter) advance(ctx context.Context, to int64) error {
 	_, err := c.count(ctx, func(now counted) (counted, change, error) {
 		now.Base = max(now.Base, to)
@@ -108,7 +108,8 @@ func (c *counter) advance(ctx context.Context, to int64) error {
 	return err
 }
 
-// isThere returns the condition that a state was not created again since it was read.
+// isThere returns the condition that a state (a stored counter) was not created again since
+// it was read.
 func isThere(key string, v version) clientv3.Cmp {
 	return clientv3.Compare(clientv3.CreateRevision(key), "=", v.created)
 }

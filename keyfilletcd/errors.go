@@ -13,7 +13,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Errors about states, all of which wrap keysource.ErrStoreState.
+// Errors about states (stored counters), all of which wrap keysource.ErrStoreState.
 var (
 	errParameters = anchor.New("parameters", "its state in etcd has other parameters, which never change: put them back, or take a new name and a start above all keys")
 	errKind       = anchor.New("parameters", "its state in etcd was made for another kind of source: take another name")
@@ -46,7 +46,7 @@ var (
 	errPreface   = anchor.New("store-down", "a server of etcd ends each connection before its first answer: write tls: or https:// where it speaks TLS, else look at its log")
 )
 
-// stateError returns the error for a state that cannot be used as it is.
+// stateError returns the error for a state (a stored counter) that cannot be used as it is.
 func stateError(name string, cause error) error {
 	return fmt.Errorf("state %q: %w: %w", name, keysource.ErrStoreState, cause)
 }

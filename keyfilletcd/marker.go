@@ -24,7 +24,7 @@ type marker struct {
 	owner string
 }
 
-// Mark raises the mark in one transaction.
+// Mark raises the mark (the time up to which a worker may make keys) in one transaction.
 func (m *marker) Mark(ctx context.Context, until int64) (before int64, err error) {
 	_, err = m.replace(ctx, func(v version) (change, error) {
 		var now marked
@@ -54,8 +54,8 @@ type bound struct {
 	Parameters string `json:"parameters,omitempty"`
 }
 
-// Bind notes which state numbers a column, in a transaction that writes nothing if another
-// state numbers the column already.
+// Bind notes which state (a stored counter) numbers a column, in a transaction that writes
+// nothing if another state numbers the column already.
 func (s *store) Bind(ctx context.Context, st keysource.State, column string) error {
 	key, own := s.key("columns", column), bound{st.Name, st.Parameters}
 	text, err := json.Marshal(own)

@@ -30,15 +30,16 @@ import (
 // settings say otherwise.
 const mostServed = 32
 
-// waits is the value of the key of an owner that waits for a new series. etcd removes the key
-// with the owner's lease.
+// waits is the value of the key of an owner that waits for a new series (a range of
+// integers). etcd removes the key with the owner's lease.
 type waits struct {
 	Owner string `json:"owner"`
 	Seen  int64  `json:"seen"` // no integer of the series may be below it
 	Size  int64  `json:"size"` // the size of the series
 }
 
-// waiting is an owner that waits for a new series, as its key in etcd says.
+// waiting is an owner that waits for a new series (a range of integers), as its key in etcd
+// says.
 type waiting struct {
 	waits
 	key   string
@@ -66,8 +67,8 @@ func (s *series) queue(all []*mvccpb.KeyValue) (others []waiting) {
 	return others
 }
 
-// wait writes the key that says that this owner waits, and returns all keys of the state,
-// read in the same transaction.
+// wait writes the key that says that this owner waits, and returns all keys of the state (a
+// stored counter), read in the same transaction.
 func (s *series) wait(ctx context.Context, seen int64, id clientv3.LeaseID) (view, error) {
 	text, err := json.Marshal(waits{s.owner.Owner, seen, s.owner.Size})
 	if err != nil {
@@ -76,18 +77,18 @@ func (s *series) wait(ctx context.Context, seen int64, id clientv3.LeaseID) (vie
 	return s.look(ctx, clientv3.OpPut(s.waiter(), string(text), clientv3.WithLease(id)))
 }
 
-// noneFrom returns the condition that no series contains first or a greater integer. All
-// series of a state have the same size, so a series that contains first begins less than
-// one size below it.
+// noneFrom returns the condition that no series (a range of integers) contains first or a
+// greater integer. All series of a state have the same size, so a series that contains
+// first begins less than one size below it.
 func (s *series) noneFrom(first int64) clientv3.Cmp {
 	end := clientv3.GetPrefixRangeEnd(s.store.key("series", s.counter.state.Name) + "/")
 	return absent(s.rowKey(max(first-s.owner.Size, 0) + 1)).WithRange(end)
 }
 
-// Open makes a new series, in a transaction that compares the state. The transaction also
-// makes the series of owners that wait. If another process has moved the state, Open writes
-// that it waits, and returns the series that another process then makes for it, or makes
-// the series in its next attempt.
+// Open makes a new series (a range of integers), in a transaction that compares the state.
+// The transaction also makes the series of owners that wait. If another process has moved
+// the state, Open writes that it waits, and returns the series that another process then
+// makes for it, or makes the series in its next attempt.
 func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error) {
 	var v view
 	fresh := false // whether v was read in this call
@@ -161,9 +162,9 @@ func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error)
 	}
 }
 
-// plan returns the new series, the new value of the state, and the further conditions and
-// operations of the transaction. If the next integer of the state is below seen, plan makes
-// no series: text is empty, and made holds that integer.
+// plan returns the new series (a range of integers), the new value of the state, and the
+// further conditions and operations of the transaction. If the next integer of the state is
+// below seen, plan makes no series: text is empty, and made holds that integer.
 func (s *series) plan(v view, seen int64, id clientv3.LeaseID) (made keysource.Series, text string, wanted change, err error) {
 	state, err := s.counter.parse(v.state)
 	if err != nil {

@@ -35,7 +35,8 @@ type numbers struct {
 	last atomic.Pointer[standing]
 }
 
-// standing is the state of a sequence with its counts, as they were when they were read.
+// standing is the state (a stored counter) of a sequence with its counts, as they were when
+// they were read.
 type standing struct {
 	counted        // the state
 	text    string // the value of the state's key
@@ -115,7 +116,7 @@ func digits(n int64) (all []int64) {
 	return all
 }
 
-// read reads the sequence, and creates the state if there is none.
+// read reads the sequence, and creates the state (a stored counter) if there is none.
 func (n *numbers) read(ctx context.Context) (*standing, error) {
 	answer, err := n.store.transact(ctx, nil, n.look(), nil)
 	if err != nil {
@@ -137,9 +138,9 @@ func (n *numbers) holds(now *standing) clientv3.Cmp {
 	return clientv3.Compare(clientv3.Value(n.key), "=", now.text)
 }
 
-// add reserves count integers if the state is as it was read. It returns the sequence after
-// the reservation and the first reserved integer. If the state has changed, added is false,
-// and then is the sequence as it is now.
+// add reserves count integers if the state (a stored counter) is as it was read. It returns
+// the sequence after the reservation and the first reserved integer. If the state has
+// changed, added is false, and then is the sequence as it is now.
 func (n *numbers) add(ctx context.Context, now *standing, count int64) (then *standing, first int64, added bool, err error) {
 	hold := []clientv3.Cmp{n.holds(now)}
 	var writes []clientv3.Op
@@ -229,8 +230,8 @@ func (n *numbers) Reserve(ctx context.Context, want, seen int64) (got keysource.
 	}
 }
 
-// Advance raises the base of the state. If other processes reserve at the same time, the
-// next integer is raised further.
+// Advance raises the base of the state (a stored counter). If other processes reserve at
+// the same time, the next integer is raised further.
 func (n *numbers) Advance(ctx context.Context, to int64) error {
 	return n.store.persist(ctx, func() error { return n.raise(ctx, to) })
 }

@@ -41,8 +41,8 @@ func newSeries(s *store, st keysource.State, o keysource.SeriesOwner) *series {
 	}
 }
 
-// part returns the name of a series below the name of its state: its first integer, with
-// leading zeros, so that the keys are in the order of the integers.
+// part returns the name of a series (a range of integers) below the name of its state: its
+// first integer, with leading zeros, so that the keys are in the order of the integers.
 func part(first int64) string { return fmt.Sprintf("%019d", first) }
 
 func (s *series) rowKey(first int64) string {
@@ -53,7 +53,7 @@ func (s *series) leaseKey(first int64) string {
 	return s.store.key("leases", s.counter.state.Name, part(first))
 }
 
-// row returns the key of a series as a cell.
+// row returns the key of a series (a range of integers) as a cell.
 func (s *series) row(first int64) *cell {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,14 +65,15 @@ func (s *series) row(first int64) *cell {
 	return c
 }
 
-// forget drops the remembered data of a series that is not this owner's any more.
+// forget drops the remembered data of a series (a range of integers) that is not this
+// owner's any more.
 func (s *series) forget(first int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.cells, first)
 }
 
-// parse decodes a series from its key.
+// parse decodes a series (a range of integers) from its key.
 func (s *series) parse(first int64, v version) (one keysource.Series, of row, err error) {
 	if v.revision == 0 {
 		return keysource.Series{}, row{}, nil
@@ -83,7 +84,8 @@ func (s *series) parse(first int64, v version) (one keysource.Series, of row, er
 	return keysource.Series{First: first, Last: of.Last, Next: of.Next, Epoch: of.Epoch, Own: of.Owner == s.owner.Owner && of.Owner != ""}, of, nil
 }
 
-// found is a series that was read together with all other series of its state.
+// found is a series (a range of integers) that was read together with all other series of
+// its state.
 type found struct {
 	keysource.Series
 	row
@@ -91,7 +93,8 @@ type found struct {
 	leased bool
 }
 
-// view holds all keys that belong to a state, as one transaction has read them.
+// view holds all keys that belong to a state (a stored counter), as one transaction has
+// read them.
 type view struct {
 	state   version
 	rows    []found   // in ascending order
@@ -105,8 +108,8 @@ func (s *series) all(ctx context.Context) (state version, rows []found, err erro
 	return v.state, v.rows, err
 }
 
-// look executes writes and then reads all keys of the state, in one transaction. It returns
-// an error if the state must not be used.
+// look executes writes and then reads all keys of the state (a stored counter), in one
+// transaction. It returns an error if the state must not be used.
 func (s *series) look(ctx context.Context, writes ...clientv3.Op) (v view, err error) {
 	name := s.counter.state.Name
 	folder, leases := s.store.key("series", name)+"/", s.store.key("leases", name)+"/"
@@ -146,14 +149,14 @@ func (s *series) look(ctx context.Context, writes ...clientv3.Op) (v view, err e
 	return v, nil
 }
 
-// Own returns the lowest series that this owner has.
+// Own returns the lowest series (a range of integers) that this owner has.
 func (s *series) Own(ctx context.Context) (keysource.Series, error) {
 	_, rows, err := s.all(ctx)
 	return s.own(rows), err
 }
 
-// own returns the lowest of the given series that belongs to this owner, or the zero Series
-// if none does.
+// own returns the lowest of the given series (a range of integers) that belongs to this
+// owner, or the zero Series if none does.
 func (s *series) own(rows []found) keysource.Series {
 	for _, one := range rows {
 		if one.Series.Own {
@@ -164,8 +167,8 @@ func (s *series) own(rows []found) keysource.Series {
 	return keysource.Series{}
 }
 
-// checked returns the state after a check that it may be used. A remembered state was
-// checked when it was read.
+// checked returns the state (a stored counter) after a check that it may be used. A
+// remembered state was checked when it was read.
 func (s *series) checked(ctx context.Context) (version, error) {
 	if known := s.counter.known.Load(); known != nil && known.revision != 0 {
 		return *known, nil
@@ -181,8 +184,8 @@ func (s *series) checked(ctx context.Context) (version, error) {
 	return state, err
 }
 
-// Move reserves integers of a series and renews its lease, in one transaction that compares
-// the owner and the next integer of the series.
+// Move reserves integers of a series (a range of integers) and renews its lease, in one
+// transaction that compares the owner and the next integer of the series.
 func (s *series) Move(ctx context.Context, one keysource.Series, to int64) (now keysource.Series, moved bool, err error) {
 	for {
 		state, err := s.checked(ctx)
@@ -226,7 +229,8 @@ func (s *series) Move(ctx context.Context, one keysource.Series, to int64) (now 
 	}
 }
 
-// hold returns the operation that makes a series this owner's until the lease ends.
+// hold returns the operation that makes a series (a range of integers) this owner's until
+// the lease ends.
 func (s *series) hold(first int64, id clientv3.LeaseID) clientv3.Op {
 	return clientv3.OpPut(s.leaseKey(first), s.owner.Owner, clientv3.WithLease(id))
 }
@@ -278,7 +282,8 @@ func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error
 	}
 }
 
-// take makes a series this owner's, unless another owner has taken it meanwhile.
+// take makes a series (a range of integers) this owner's, unless another owner has taken it
+// meanwhile.
 func (s *series) take(ctx context.Context, state version, one found, id clientv3.LeaseID) (keysource.Series, error) {
 	wanted := change{
 		also: []clientv3.Cmp{absent(s.leaseKey(one.First)), isThere(s.counter.key, state)},
@@ -305,7 +310,7 @@ func (s *series) take(ctx context.Context, state version, one found, id clientv3
 	return mine, err
 }
 
-// sweep removes a series that is used up and abandoned.
+// sweep removes a series (a range of integers) that is used up and abandoned.
 func (s *series) sweep(ctx context.Context, one found) error {
 	_, err := s.store.transact(ctx,
 		append(one.version.holds(s.rowKey(one.First)), absent(s.leaseKey(one.First))),
@@ -314,7 +319,8 @@ func (s *series) sweep(ctx context.Context, one found) error {
 	return err
 }
 
-// GiveUp ends the right of this owner to a series, and gives back its unused integers.
+// GiveUp ends the right of this owner to a series (a range of integers), and gives back its
+// unused integers.
 func (s *series) GiveUp(ctx context.Context, one keysource.Series, to int64) error {
 	defer s.forget(one.First)
 	return s.store.persist(ctx, func() error { return s.giveUp(ctx, one, to) })
@@ -353,7 +359,7 @@ func (s *series) giveUp(ctx context.Context, one keysource.Series, to int64) err
 	}
 }
 
-// Advance makes the next new series begin at to or above.
+// Advance makes the next new series (a range of integers) begin at to or above.
 func (s *series) Advance(ctx context.Context, to int64) error {
 	return s.store.persist(ctx, func() error { return s.counter.advance(ctx, to) })
 }

@@ -44,7 +44,8 @@ func newStore(c clientv3.Config, prefix string) *store {
 	return s
 }
 
-// Close ends the connections. The states stay in etcd, and leases stay until they expire.
+// Close ends the connections. The states (stored counters) stay in etcd, and leases stay
+// until they expire.
 func (s *store) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -65,17 +66,18 @@ func (s *store) Close() error {
 	return nil
 }
 
-// Reserver returns the access to the state of a sequence.
+// Reserver returns the access to the state (a stored counter) of a sequence.
 func (s *store) Reserver(st keysource.State) keysource.Reserver {
 	return &numbers{counter: s.counter(st, "sequence"), counts: s.key("counts", st.Name) + "/"}
 }
 
-// Series returns one owner's access to the series of a state.
+// Series returns one owner's access to the series (ranges of integers) of a state.
 func (s *store) Series(st keysource.State, o keysource.SeriesOwner) keysource.SeriesStore {
 	return newSeries(s, st, o)
 }
 
-// Marker returns the access to the mark of one worker.
+// Marker returns the access to the mark (the time up to which a worker may make keys) of
+// one worker.
 func (s *store) Marker(st keysource.State, worker int64, owner string) keysource.Marker {
 	return &marker{cell: s.cell("marks", st.Name, strconv.FormatInt(worker, 10)), state: st, owner: owner}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Errors about states, all of which wrap keysource.ErrStoreState.
+// Errors about states (stored counters), all of which wrap keysource.ErrStoreState.
 var (
 	errParameters = anchor.New("parameters", "its state in Redis has other parameters, which never change: put them back, or take a new name and a start above all keys")
 	errKind       = anchor.New("parameters", "its state in Redis was made for another kind of source: take another name")
@@ -58,7 +58,7 @@ var (
 	errMaster   = anchor.New("store-down", "the sentinels do not know the primary: mend master_name in the DSN, or let them monitor it")
 )
 
-// stateError returns the error for a state that cannot be used as it is.
+// stateError returns the error for a state (a stored counter) that cannot be used as it is.
 func stateError(name string, cause error) error {
 	return fmt.Errorf("state %q: %w: %w", name, keysource.ErrStoreState, cause)
 }

@@ -62,8 +62,8 @@ func (r reply) integer(i int) (int64, error) {
 	return n, nil
 }
 
-// wrong returns the error about a state that a script has reported by a word alone; nil if
-// the script has reported no such error.
+// wrong returns the error about a state (a stored counter) that a script has reported by a
+// word alone; nil if the script has reported no such error.
 func (r reply) wrong(name string) error {
 	switch r.word {
 	case "kind":

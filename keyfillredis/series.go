@@ -15,7 +15,7 @@ type series struct {
 
 var _ keysource.SeriesStore = (*series)(nil)
 
-// Series returns one owner's access to the series of a state.
+// Series returns one owner's access to the series (ranges of integers) of a state.
 func (s *store) Series(st keysource.State, o keysource.SeriesOwner) keysource.SeriesStore {
 	return &series{s.counter(st, "series"), o}
 }
@@ -23,8 +23,8 @@ func (s *store) Series(st keysource.State, o keysource.SeriesOwner) keysource.Se
 // lease returns the time of a lease as the scripts read it, in milliseconds.
 func (s *series) lease() string { return decimal(max(s.owner.Lease.Milliseconds(), 1)) }
 
-// told returns the series in a script's reply; the zero Series if there is no series, or no
-// state.
+// told returns the series (a range of integers) in a script's reply; the zero Series if
+// there is no series, or no state.
 func (s *series) told(r reply) (one keysource.Series, err error) {
 	if r.word == "none" || r.word == "missing" {
 		return one, nil
@@ -38,7 +38,7 @@ func (s *series) told(r reply) (one keysource.Series, err error) {
 	return one, nil
 }
 
-// Own returns the lowest series that this owner has.
+// Own returns the lowest series (a range of integers) that this owner has.
 func (s *series) Own(ctx context.Context) (keysource.Series, error) {
 	r, err := s.ask(ctx, ownScript, s.owner.Owner)
 	if err != nil {
@@ -47,8 +47,8 @@ func (s *series) Own(ctx context.Context) (keysource.Series, error) {
 	return s.told(r)
 }
 
-// Move reserves integers of a series and renews its lease, in one script that compares the
-// owner and the next integer of the series.
+// Move reserves integers of a series (a range of integers) and renews its lease, in one
+// script that compares the owner and the next integer of the series.
 func (s *series) Move(ctx context.Context, one keysource.Series, to int64) (now keysource.Series, moved bool, err error) {
 	r, err := s.ask(ctx, moveScript, s.owner.Owner, decimal(one.First), decimal(one.Epoch), decimal(one.Next), decimal(to), s.lease())
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *series) Move(ctx context.Context, one keysource.Series, to int64) (now 
 	return now, err == nil && r.word == "moved", err
 }
 
-// TakeOver makes the lowest series without a lease this owner's.
+// TakeOver makes the lowest series (a range of integers) without a lease this owner's.
 func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error) {
 	r, err := s.ask(ctx, takeOverScript, s.owner.Owner, decimal(n-1), s.lease())
 	if err != nil {
@@ -67,7 +67,8 @@ func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error
 	return s.told(r)
 }
 
-// Open makes a new series: one script makes it and moves the state past it.
+// Open makes a new series (a range of integers): one script makes it and moves the state
+// past it.
 func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error) {
 	size := s.owner.Size
 	r, err := s.make(ctx, openScript, s.owner.Owner, decimal(seen), decimal(size-1), decimal(s.fit(size)), s.lease())
@@ -81,11 +82,12 @@ func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error)
 	return s.told(r)
 }
 
-// GiveUp ends the right of this owner to a series, and gives back its unused integers.
+// GiveUp ends the right of this owner to a series (a range of integers), and gives back its
+// unused integers.
 func (s *series) GiveUp(ctx context.Context, one keysource.Series, to int64) error {
 	_, err := s.ask(ctx, giveUpScript, s.owner.Owner, decimal(one.First), decimal(one.Epoch), decimal(one.Next), decimal(to))
 	return err
 }
 
-// Advance makes the next new series begin at to or above.
+// Advance makes the next new series (a range of integers) begin at to or above.
 func (s *series) Advance(ctx context.Context, to int64) error { return s.advance(ctx, to) }

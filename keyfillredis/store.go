@@ -49,8 +49,8 @@ func dialled(o *redis.UniversalOptions, by access, prefix string) *store {
 // question returns a name for a request that no other request has.
 func (s *store) question() string { return s.name + strconv.FormatUint(s.count.Add(1), 10) }
 
-// Close ends the connections of the client, unless it is the program's. The states stay in
-// Redis, and leases stay until they expire.
+// Close ends the connections of the client, unless it is the program's. The states (stored
+// counters) stay in Redis, and leases stay until they expire.
 func (s *store) Close() error {
 	if s.closed.Swap(true) || s.access == byClient {
 		return nil
@@ -82,7 +82,8 @@ func (s *store) counter(st keysource.State, kind string) *counter {
 	return &counter{store: s, state: st, kind: kind, key: s.key("states", st.Name), max: min(st.Max, math.MaxInt64-1)}
 }
 
-// ask runs a script on the state. The script reports it if the state is missing.
+// ask runs a script on the state. The script reports it if the state (a stored counter) is
+// missing.
 func (c *counter) ask(ctx context.Context, script *redis.Script, args ...any) (reply, error) {
 	return c.askFrom(ctx, script, "", "", args)
 }
@@ -95,8 +96,8 @@ func (c *counter) askFrom(ctx context.Context, script *redis.Script, first, inca
 	return r, err
 }
 
-// make runs a script that creates the state if it is missing. Only in that case make calls
-// the state's First for its first integer.
+// make runs a script that creates the state (a stored counter) if it is missing. Only in
+// that case make calls the state's First for its first integer.
 func (c *counter) make(ctx context.Context, script *redis.Script, args ...any) (reply, error) {
 	r, err := c.ask(ctx, script, args...)
 	if err != nil || r.word != "missing" {
@@ -109,7 +110,7 @@ func (c *counter) make(ctx context.Context, script *redis.Script, args ...any) (
 	return c.askFrom(ctx, script, decimal(first), rand.Text(), args)
 }
 
-// advance raises the state, so that its next integer is to or greater.
+// advance raises the state (a stored counter), so that its next integer is to or greater.
 func (c *counter) advance(ctx context.Context, to int64) error {
 	_, err := c.make(ctx, advanceScript, decimal(to))
 	return err
@@ -119,12 +120,12 @@ func (c *counter) advance(ctx context.Context, to int64) error {
 // such integer.
 func (c *counter) fit(n int64) int64 { return max(c.max-n+1, 0) }
 
-// Reserver returns the access to the state of a sequence.
+// Reserver returns the access to the state (a stored counter) of a sequence.
 func (s *store) Reserver(st keysource.State) keysource.Reserver {
 	return &numbers{s.counter(st, "sequence")}
 }
 
-// numbers reserves integers from the state of a sequence.
+// numbers reserves integers from the state (a stored counter) of a sequence.
 type numbers struct{ *counter }
 
 // Reserve reserves integers in one script.
@@ -150,10 +151,11 @@ func (n *numbers) Reserve(ctx context.Context, want, seen int64) (keysource.Rese
 	return got, nil
 }
 
-// Advance raises the state, so that its next integer is to or greater.
+// Advance raises the state (a stored counter), so that its next integer is to or greater.
 func (n *numbers) Advance(ctx context.Context, to int64) error { return n.advance(ctx, to) }
 
-// Marker returns the access to the mark of one worker.
+// Marker returns the access to the mark (the time up to which a worker may make keys) of
+// one worker.
 func (s *store) Marker(st keysource.State, worker int64, owner string) keysource.Marker {
 	return &marker{store: s, state: st, owner: owner, key: s.key("marks", st.Name, strconv.FormatInt(worker, 10))}
 }
@@ -166,7 +168,7 @@ type marker struct {
 	key   string
 }
 
-// Mark raises the mark in one script.
+// Mark raises the mark (the time up to which a worker may make keys) in one script.
 func (m *marker) Mark(ctx context.Context, until int64) (before int64, err error) {
 	r, err := m.store.ask(ctx, markScript, m.key, m.state.Parameters, decimal(until), m.owner)
 	if err == nil {
@@ -181,8 +183,8 @@ func (m *marker) Mark(ctx context.Context, until int64) (before int64, err error
 	return before, nil
 }
 
-// Bind notes which state numbers a column, in a script that writes nothing if another state
-// numbers the column already.
+// Bind notes which state (a stored counter) numbers a column, in a script that writes
+// nothing if another state numbers the column already.
 func (s *store) Bind(ctx context.Context, st keysource.State, column string) error {
 	r, err := s.ask(ctx, bindScript, s.key("columns", column), st.Name, st.Parameters)
 	if err != nil {

@@ -7,10 +7,10 @@ var ensureSchemaField = newEnsureSchemaField()
 var createField = of("create", "Whether keyfill creates the row of the state where it is missing. Left out, it is what ensure_schema of the source says; where the file alone says that, it is true for a state without a name of its own.",
 	optional(boolean), func(s *Source) **bool { return &s.Create }).as(true)
 
-// withDefaultSchema returns s, a source of kind k, as it is in a file with
-// ensure_schema: true. isNamed reports whether its state has a name that other entries
-// and files may use. If such a name were misspelt, a second state would begin, so its
-// row is created only if the source itself says so.
+// withDefaultSchema returns s, a source of kind k, as it is in a file with ensure_schema:
+// true. isNamed reports whether its state (a stored counter) has a name that other entries
+// and files may use. If such a name were misspelt, a second state would begin, so its row
+// is created only if the source itself says so.
 func (k *kind) withDefaultSchema(s Source, isNamed bool) Source {
 	switch {
 	case s.EnsureSchema, s.saysNoSchema, !k.reads(ensureSchemaField):

@@ -40,8 +40,8 @@ const (
 	// UniqueInScope means that keys are unique together with the columns of the scope (the
 	// columns for whose values rows are numbered separately).
 	UniqueInScope Uniqueness = "in its scope"
-	// Unique means that the state keeps keys apart, over all processes and restarts. If a
-	// store loses its last commits, a key can still be made twice.
+	// Unique means that the state (a stored counter) keeps keys apart, over all processes
+	// and restarts. If a store loses its last commits, a key can still be made twice.
 	Unique Uniqueness = "yes"
 )
 

@@ -127,7 +127,8 @@ func (k *kind) complete(s Source, d *dialect.Dialect) Source {
 	return s
 }
 
-// ofDatabase implements open for kinds whose state must be in a database: it fails.
+// ofDatabase implements open for kinds whose state (a stored counter) must be in a
+// database: it fails.
 func ofDatabase(s Source, _ keysource.Env) (keysource.Source, error) {
 	return nil, &Error{Msg: "a " + s.Kind + " needs a database: fill the table through one that is opened with it"}
 }

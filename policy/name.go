@@ -159,8 +159,8 @@ func (n namer) hint(name string) string {
 	return "'" + n.d.QuoteIdent(name) + "'"
 }
 
-// join returns the folded parts as one name, for reports and as the name of a state.
-// Parts with a dot or a quote, which could be misread, are quoted.
+// join returns the folded parts as one name, for reports and as the name of a state (a
+// stored counter). Parts with a dot or a quote, which could be misread, are quoted.
 func (n namer) join(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {

@@ -73,8 +73,8 @@ type Rule struct {
 	Unsupported  Unsupported // [Refuse] or [Unfilled]
 	Identity     bool        // the engine makes every key, so statements are sent untouched
 
-	// Loose reports whether a state is named after the table's schema, and the rule
-	// does not know whether that is the real schema; see [Policy.MatchFound].
+	// Loose reports whether a state (a stored counter) is named after the table's schema,
+	// and the rule does not know whether that is the real schema; see [Policy.MatchFound].
 	Loose bool
 }
 
@@ -106,8 +106,8 @@ type RuleKey struct {
 	// default.
 	SaysLastInsertID bool
 
-	// State is the name of the source's state: keys with the same State share a source.
-	// It may hold {value:x}, see [RuleKey.StateFor].
+	// State is the name of the source's state (a stored counter): keys with the same State
+	// share a source. It may hold {value:x}, see [RuleKey.StateFor].
 	State string
 
 	// Own reports whether State is named after the column alone, since its source is
@@ -205,8 +205,8 @@ func (p *Policy) rule(e *entry, schema string, full tableName) *Rule {
 	return &r
 }
 
-// isLoose reports whether a state of e is named after the real schema of the table,
-// which may differ from schema, the one in the query or empty.
+// isLoose reports whether a state (a stored counter) of e is named after the real schema of
+// the table, which may differ from schema, the one in the query or empty.
 func (e *entry) isLoose(schema string) bool {
 	return e.isBare() && slices.ContainsFunc(e.keys, func(k stateKey) bool {
 		return Stateful(k.Source) && (k.name == nil && schema != "" || k.name.has(wordSchema))

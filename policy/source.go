@@ -73,15 +73,15 @@ type Source struct {
 	// day from 00:00 UTC, such as 2020-01-01, which is the default.
 	Epoch keysource.Epoch
 
-	// Name is the name of the state of a sequence or snowflake. Empty means the name of
-	// the entry of [Config.Sources], or table.column for a source in a table's entry.
-	// It may hold {schema}, {table} and, more than once, {value:x} for a value called x
-	// that comes with the execution; then there are as many states.
+	// Name is the name of the state (a stored counter) of a sequence or snowflake. Empty
+	// means the name of the entry of [Config.Sources], or table.column for a source in a
+	// table's entry. It may hold {schema}, {table} and, more than once, {value:x} for a
+	// value called x that comes with the execution; then there are as many states.
 	Name string
 
-	// Store is where the state of a sequence or snowflake is kept: the name of an entry
-	// of [Config.Stores]. Empty means the application's own database, and [StoreNone],
-	// for a snowflake, nowhere.
+	// Store is where the state (a stored counter) of a sequence or snowflake is kept: the
+	// name of an entry of [Config.Stores]. Empty means the application's own database, and
+	// [StoreNone], for a snowflake, nowhere.
 	Store string
 
 	// Upstream is the store from which a sequence in the application's own database
@@ -132,7 +132,8 @@ type Source struct {
 	// no other source, no default and no counter of the column does.
 	Exclusive bool
 
-	// FollowExplicit raises the state of a sequence above the keys that INSERTs bring.
+	// FollowExplicit raises the state (a stored counter) of a sequence above the keys that
+	// INSERTs bring.
 	FollowExplicit bool
 
 	// OnBehind and OnStoreRollback are what a source does if its state is too low: lower
@@ -176,13 +177,14 @@ type Source struct {
 	// [LockNone].
 	Lock string
 
-	// Via says how the state of a sequence is read and written: by statements on its table
-	// ([ViaTable], also if empty), or by the stored procedure that Procedure names
-	// ([ViaProcedure]). An empty Procedure means the procedure that keyfill ships.
+	// Via says how the state (a stored counter) of a sequence is read and written: by
+	// statements on its table ([ViaTable], also if empty), or by the stored procedure that
+	// Procedure names ([ViaProcedure]). An empty Procedure means the procedure that keyfill
+	// ships.
 	Via, Procedure string
 
-	// Table is an existing table that holds the state of a sequence, pseudorandom,
-	// scatter or coprime; nil means keyfill's own table.
+	// Table is an existing table that holds the state (a stored counter) of a sequence,
+	// pseudorandom, scatter or coprime; nil means keyfill's own table.
 	Table *KeyTable
 
 	// Scope holds the columns for each of whose values a sequence numbers rows

@@ -35,7 +35,8 @@ func numberedColumns(n int) string {
 	return strings.Join(names, ", ")
 }
 
-// tidb is the name of the rival in figures about MySQL: a parser of its whole grammar.
+// tidb is the name of the rival (the program compared with) in figures about MySQL: a
+// parser of its whole grammar.
 const tidb = "TiDB's parser"
 
 // ordersLookup finds the key of orders and nothing else.

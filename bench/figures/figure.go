@@ -13,7 +13,7 @@ import (
 type Figure struct {
 	Group   string          `json:"group"`
 	What    string          `json:"what"`
-	Against string          `json:"against,omitempty"` // the rival; empty for an absolute number
+	Against string          `json:"against,omitempty"` // the rival (the program compared with); empty for an absolute number
 	Unit    Unit            `json:"unit"`
 	Value   stats.Estimate  `json:"value"`
 	Control *stats.Estimate `json:"control,omitempty"` // the rival's second turn divided by its first, which shows the noise

@@ -126,7 +126,7 @@ func uuids() []Variant {
 	}
 }
 
-// counted holds sources with a state, which a store in memory keeps.
+// counted holds sources with a state (a stored counter), which a store in memory keeps.
 type counted struct {
 	block, numbers *counting.Sequence
 	coprime        *keysource.Coprime
@@ -195,7 +195,8 @@ func (c *counted) close() error {
 	return errors.Join(c.block.Close(ctx), c.numbers.Close(ctx), c.flakes.Close(ctx))
 }
 
-// instantMarker keeps the mark of a snowflake in memory.
+// instantMarker keeps the mark (the time up to which a worker may make keys) of a snowflake
+// in memory.
 type instantMarker struct{ mark atomic.Int64 }
 
 // Mark sets the mark and returns the previous mark.

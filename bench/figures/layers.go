@@ -16,13 +16,13 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// The names of the layers, as figures name rivals.
+// The names of the layers, as figures name rivals (programs compared with).
 const (
 	raw   = "raw driver"
 	null  = "sqlmw's NullInterceptor"
 	ours  = "keyfill"
 	hand  = "key made by hand"
-	again = " again" // added to the name of a rival for its second turn
+	again = " again" // added to the name of a rival (the program compared with) for its second turn
 )
 
 // layers are database handles on a driver that does nothing: the driver alone, wrapped by

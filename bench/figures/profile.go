@@ -19,7 +19,7 @@ import (
 // rival.
 type Profile struct {
 	What    string  `json:"what"`
-	Against string  `json:"against,omitempty"` // the rival; empty if there is none
+	Against string  `json:"against,omitempty"` // the rival (the program compared with); empty if there is none
 	Time    float64 `json:"time"`              // nanoseconds of CPU for each repetition, or each row
 	Rival   float64 `json:"rival,omitempty"`   // the rival's time
 	Parts   []Part  `json:"parts"`
@@ -55,7 +55,8 @@ type profiler struct {
 	folder string
 }
 
-// all profiles ways to use keyfill one after the other; each takes turns with its rival.
+// all profiles ways to use keyfill one after the other; each takes turns with its rival
+// (the program compared with).
 func (p profiler) all(ways []way) ([]Profile, error) {
 	var all []Profile
 	for _, w := range ways {
@@ -182,7 +183,7 @@ func (t *profiledTurns) totals() (profileTotals, error) {
 }
 
 // partsOf returns the parts of a profile, whose repetitions take each nanoseconds, and of
-// its rival. The part that takes longest comes first.
+// its rival (the program compared with). The part that takes longest comes first.
 func partsOf(ours profileTotals, each float64, rival profileTotals, rivals float64) []Part {
 	var all []Part
 	share := func(of, all time.Duration, each float64) float64 {

@@ -26,7 +26,7 @@ func (r Run) Wants(group string) bool { return r.Only == nil || r.Only.MatchStri
 // Report holds the figures of a run.
 type Report struct {
 	Machine  machine.Machine `json:"machine"`
-	Versions []string        `json:"versions"` // the versions of the engines and rivals
+	Versions []string        `json:"versions"` // the versions of the engines and rivals (programs compared with)
 	Rounds   int             `json:"rounds"`
 	Figures  []Figure        `json:"figures"`
 	Sizes    []PackageSize   `json:"sizes,omitempty"`
@@ -48,8 +48,8 @@ var rivalModules = []string{
 	"github.com/jackc/pgx/v5", "github.com/go-sql-driver/mysql", "modernc.org/sqlite",
 }
 
-// AddVersions adds the versions of the rivals and the drivers; it asks the go command,
-// since a test binary does not contain them.
+// AddVersions adds the versions of the rivals (programs compared with) and the drivers; it
+// asks the go command, since a test binary does not contain them.
 func (r *Report) AddVersions() error {
 	slices.Sort(r.Versions)
 	r.Versions = slices.Compact(r.Versions)

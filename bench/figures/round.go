@@ -83,8 +83,9 @@ func processTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// ratio returns the figure of a variant against a rival by their CPU time. The control
-// compares the rival's second turns, called again, with its first ones.
+// ratio returns the figure of a variant against a rival (the program compared with) by
+// their CPU time. The control compares the rival's second turns, called again, with its
+// first ones.
 func ratio(what string, all map[string]*Samples, variant, rival, again string, bar Bar) Figure {
 	f := Figure{What: what, Against: rival, Unit: Times, Bar: bar,
 		Value: stats.Of(stats.Ratios(all[variant].CPU, all[rival].CPU))}

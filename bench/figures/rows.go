@@ -161,8 +161,8 @@ const (
 	moreRounds = 3                      // how many times as many rounds as other figures have
 )
 
-// measure returns the client's CPU time a row and the rows a second, against the rivals.
-// One connection has one processor for Go.
+// measure returns the client's CPU time a row and the rows a second, against the rivals
+// (programs compared with). One connection has one processor for Go.
 func (c comparison) measure(ctx context.Context, r Run, e engines.Engine, connections int, dbs rowsDBs) ([]Figure, error) {
 	if connections == 1 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -193,8 +193,8 @@ func (c comparison) measure(ctx context.Context, r Run, e engines.Engine, connec
 // clientCPU is appended to the name of a figure.
 const clientCPU = ": client CPU a row"
 
-// rate returns the rows a second of a variant against a rival. They are the inverse of
-// the time of a row.
+// rate returns the rows a second of a variant against a rival (the program compared with).
+// They are the inverse of the time of a row.
 func rate(what string, all map[string]*Samples, variant, rival, again string, bar Bar) Figure {
 	f := Figure{What: what + ": rows a second", Against: rival, Unit: Times, Bar: bar,
 		Value: stats.Of(stats.Ratios(all[rival].Wall, all[variant].Wall)),

@@ -19,8 +19,8 @@ import (
 // selectSizes are how many rows an INSERT … SELECT stores, and how often a turn repeats it.
 var selectSizes = []struct{ rows, times int }{{1, 60}, {100, 15}, {10_000, 1}}
 
-// selectSources are the sources of the keys. The rival has a column for which the engine
-// makes keys of the same kind: UUIDs or integers.
+// selectSources are the sources of the keys. The rival (the program compared with) has a
+// column for which the engine makes keys of the same kind: UUIDs or integers.
 var selectSources = []struct {
 	name   string
 	source policy.Source

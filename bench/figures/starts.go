@@ -23,8 +23,9 @@ const startMost = 6
 const startRounds = 5
 
 // Starts measures the first INSERT of a process into a table with a sequence, whose state
-// exists, in comparison with the plain driver. Both are connected already. keyfill opens a
-// connection of its own, asks for the table and its state, and reserves a block of numbers.
+// (a stored counter) exists, in comparison with the plain driver. Both are connected
+// already. keyfill opens a connection of its own, asks for the table and its state, and
+// reserves a block of numbers.
 func Starts(ctx context.Context, r Run, e engines.Engine, connector driver.Connector) (all []Figure, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	setup := sql.OpenDB(connector)

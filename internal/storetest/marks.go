@@ -47,12 +47,13 @@ func testMark(t *testing.T, o Options) {
 	mark(t, one, 302, 301)
 }
 
-// testMarkAtOnce checks that no two calls raise a mark over the same time.
+// testMarkAtOnce checks that no two calls raise a mark (the time up to which a worker may
+// make keys) over the same time.
 func testMarkAtOnce(t *testing.T, o Options) {
 	const stores, each, rounds = 4, 2, 30
 	st := marked(t)
 	var mu sync.Mutex
-	taken := map[int64]int64{} // the mark after each call, by the mark before the call
+	taken := map[int64]int64{} // the mark (the time up to which a worker may make keys) after each call, by the mark before the call
 	var group sync.WaitGroup
 	for range stores {
 		s := o.open(t)

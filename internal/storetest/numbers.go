@@ -128,7 +128,8 @@ type unknownFirst struct{}
 
 func (unknownFirst) Error() string { return "nobody knows" }
 
-// testFirstFails checks that a state is not created if its First returns an error.
+// testFirstFails checks that a state (a stored counter) is not created if its First returns
+// an error.
 func testFirstFails(t *testing.T, o Options) {
 	s := o.open(t)
 	st, asked := state(5)
@@ -150,8 +151,8 @@ func testFirstFails(t *testing.T, o Options) {
 	}
 }
 
-// testFirstAtOnce checks that if several stores create one state at the same time, one
-// store succeeds, and the other stores use its state.
+// testFirstAtOnce checks that if several stores create one state (a stored counter) at the
+// same time, one store succeeds, and the other stores use its state.
 func testFirstAtOnce(t *testing.T, o Options) {
 	const stores, rounds = 4, 10
 	var open []keysource.Store
@@ -183,8 +184,8 @@ func testFirstAtOnce(t *testing.T, o Options) {
 	}
 }
 
-// testAdvance checks that a state is raised and never lowered, and created if it is
-// missing.
+// testAdvance checks that a state (a stored counter) is raised and never lowered, and
+// created if it is missing.
 func testAdvance(t *testing.T, o Options) {
 	st, _ := state(1)
 	one, two := o.open(t).Reserver(st), o.open(t).Reserver(st)
@@ -203,8 +204,8 @@ func testAdvance(t *testing.T, o Options) {
 	wantFirst(t, one, 1, 0, 106)
 }
 
-// testParameters checks that a state that was created with other parameters, or for another
-// kind of source, is not used and stays as it is.
+// testParameters checks that a state (a stored counter) that was created with other
+// parameters, or for another kind of source, is not used and stays as it is.
 func testParameters(t *testing.T, o Options) {
 	s, owner := o.open(t), keysource.SeriesOwner{Size: 10, Lease: o.Lease, Owner: "a"}
 	st, _ := state(1)
@@ -234,7 +235,8 @@ func testParameters(t *testing.T, o Options) {
 	}
 }
 
-// testNames checks that each name has a state of its own, whatever is in the name.
+// testNames checks that each name has a state (a stored counter) of its own, whatever is in
+// the name.
 func testNames(t *testing.T, o Options) {
 	s, suffix := o.open(t), name("")
 	for i, prefix := range []string{

@@ -18,9 +18,9 @@ type Counted struct {
 	Count func() int
 }
 
-// RoundTrips checks that a source that uses its state alone sends one request for each
-// block, and at most a few more. spare returns how many more it may send if a given number
-// of its requests has failed.
+// RoundTrips checks that a source that uses its state (a stored counter) alone sends one
+// request for each block, and at most a few more. spare returns how many more it may send
+// if a given number of its requests has failed.
 func RoundTrips(t *testing.T, s Counted, spare func(failed int) int) {
 	const block, blocks = 100, 50
 	src, err := counting.NewSequence(counting.SequenceOptions{Reserver: s.Open().Reserver(State("alone")), Block: block}, patient)
@@ -42,9 +42,9 @@ func RoundTrips(t *testing.T, s Counted, spare func(failed int) int) {
 }
 
 // RoundTripsASecond measures the round trips of processes that each draw 200 keys a second
-// from one state, with the settings of a policy that sets none. start starts a server for
-// each measurement. If tests go by turns (see package testturn), it makes only one
-// measurement.
+// from one state (a stored counter), with the settings of a policy that sets none. start
+// starts a server for each measurement. If tests go by turns (see package testturn), it
+// makes only one measurement.
 func RoundTripsASecond(t *testing.T, start func(t *testing.T) Counted) {
 	const rate, lasts = 200, 12 * time.Second
 	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {

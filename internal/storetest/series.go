@@ -28,7 +28,8 @@ func owners(t *testing.T, o Options, names ...string) []keysource.SeriesStore {
 	return all
 }
 
-// held returns options for series that no other owner may take over while a test runs.
+// held returns options for series (ranges of integers) that no other owner may take over
+// while a test runs.
 func (o Options) held() Options {
 	o.Lease = time.Hour
 	return o
@@ -45,7 +46,7 @@ func must(t *testing.T) func(s keysource.Series, err error) keysource.Series {
 	}
 }
 
-// want fails the test if a series is not the wanted one.
+// want fails the test if a series (a range of integers) is not the wanted one.
 func want(t *testing.T, what string, got, want keysource.Series) {
 	t.Helper()
 	if got != want {
@@ -53,7 +54,8 @@ func want(t *testing.T, what string, got, want keysource.Series) {
 	}
 }
 
-// moved reserves integers of a series, which has to succeed, and returns the series.
+// moved reserves integers of a series (a range of integers), which has to succeed, and
+// returns the series.
 func moved(t *testing.T, s keysource.SeriesStore, one keysource.Series, to int64) keysource.Series {
 	t.Helper()
 	now, ok, err := s.Move(t.Context(), one, to)
@@ -109,8 +111,8 @@ func testSeriesOpen(t *testing.T, o Options) {
 	}
 }
 
-// testSeriesEnd checks that Open makes no series beyond Max, and no series with fewer
-// integers than the others.
+// testSeriesEnd checks that Open makes no series (a range of integers) beyond Max, and no
+// series with fewer integers than the others.
 func testSeriesEnd(t *testing.T, o Options) {
 	for _, last := range []int64{25, math.MaxInt64 - 1} {
 		st, _ := state(last - 24)
@@ -125,8 +127,8 @@ func testSeriesEnd(t *testing.T, o Options) {
 	}
 }
 
-// testSeriesMove checks that integers of a series are reserved only if the series is as the
-// caller knows it.
+// testSeriesMove checks that integers of a series (a range of integers) are reserved only
+// if the series is as the caller knows it.
 func testSeriesMove(t *testing.T, o Options) {
 	all := owners(t, o, "a", "b", "a")
 	a, b, again := all[0], all[1], all[2]
@@ -176,7 +178,7 @@ func testSeriesGiveUp(t *testing.T, o Options) {
 	want(t, "what has moved", must(t)(c.TakeOver(t.Context(), 1)), keysource.Series{First: 1, Last: size, Next: next.Next, Epoch: 3, Own: true})
 }
 
-// testSeriesSpent checks that no owner gets a series that is used up.
+// testSeriesSpent checks that no owner gets a series (a range of integers) that is used up.
 func testSeriesSpent(t *testing.T, o Options) {
 	all := owners(t, o, "a", "b")
 	a, b := all[0], all[1]
@@ -192,7 +194,8 @@ func testSeriesSpent(t *testing.T, o Options) {
 	}
 }
 
-// takeOver takes over a series as soon as the lease of one has expired.
+// takeOver takes over a series (a range of integers) as soon as the lease of one has
+// expired.
 func takeOver(t *testing.T, s keysource.SeriesStore, n int64) keysource.Series {
 	t.Helper()
 	for {
@@ -244,8 +247,8 @@ func testSeriesTakeOver(t *testing.T, o Options) {
 	}
 }
 
-// testSeriesLowest checks that, if several series are abandoned, the lowest one with room
-// is taken over.
+// testSeriesLowest checks that, if several series (ranges of integers) are abandoned, the
+// lowest one with room is taken over.
 func testSeriesLowest(t *testing.T, o Options) {
 	all := owners(t, o.held(), "a", "b")
 	a, b := all[0], all[1]

@@ -47,8 +47,8 @@ var Kinds = []string{"blocks", "series", "leased"}
 type SourceOptions struct {
 	Kind  string
 	Name  string        // the name of the state, which is the stored counter
-	Owner string        // the owner of a series
-	Lease time.Duration // the lease of a series
+	Owner string        // the owner of a series (a range of integers)
+	Lease time.Duration // the lease of a series (a range of integers)
 }
 
 // Series returns the access to the series (ranges of integers) from which the source gets
@@ -73,7 +73,8 @@ func (o SourceOptions) Open(s keysource.Store) (Source, error) {
 	return counting.NewSequence(counting.SequenceOptions{Reserver: s.Reserver(State(o.Name)), Block: kind.block}, patient)
 }
 
-// leased opens a snowflake whose worker's number comes from a state's integers.
+// leased opens a snowflake whose worker's number comes from the integers of a state (a
+// stored counter).
 func leased(s keysource.Store, numbers keysource.SeriesStore, o SourceOptions, env keysource.Env) (*counting.Leased, error) {
 	return counting.NewLeased(counting.LeasedOptions{
 		Store: numbers, Lease: o.Lease,

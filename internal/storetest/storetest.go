@@ -122,7 +122,7 @@ func (o Options) openHere(t *testing.T) keysource.Store {
 // name returns the name of a state (a stored counter) that no other test has.
 func name(of string) string { return of + "." + rand.Text()[:8] }
 
-// State returns the state of a source, which begins at 1.
+// State returns the state (a stored counter) of a source, which begins at 1.
 func State(name string) keysource.State {
 	return keysource.State{
 		Name: name, Parameters: "p", Max: 1 << 62,
@@ -130,8 +130,8 @@ func State(name string) keysource.State {
 	}
 }
 
-// state returns a state that begins at first, and a counter of how often its First was
-// called.
+// state returns a state (a stored counter) that begins at first, and a counter of how often
+// its First was called.
 func state(first int64) (keysource.State, *atomic.Int64) {
 	asked := new(atomic.Int64)
 	st := State(name("orders"))
@@ -178,7 +178,8 @@ func wantFirst(t *testing.T, r keysource.Reserver, n, seen, first int64) keysour
 	return got
 }
 
-// wantState fails the test unless the error says that the state cannot be used.
+// wantState fails the test unless the error says that the state (a stored counter) cannot
+// be used.
 func wantState(t *testing.T, what string, err error) {
 	t.Helper()
 	if !errors.Is(err, keysource.ErrStoreState) {

@@ -66,8 +66,8 @@ func (st StateOf) Ways(s *Scratch) []string {
 	})
 }
 
-// Through creates what a way to reserve needs, and returns the sequence of the state that
-// reserves in that way.
+// Through creates what a way to reserve needs, and returns the sequence of the state (a
+// stored counter) that reserves in that way.
 func (st StateOf) Through(t *testing.T, s *Scratch, way string) *sequence.Sequence {
 	t.Helper()
 	q := Orders

@@ -44,7 +44,7 @@ type plainSeries struct {
 	until time.Time // when the lease ends
 }
 
-// NewPlain returns a store without states.
+// NewPlain returns a store without states (stored counters).
 func NewPlain() *PlainStore {
 	return &PlainStore{
 		states: map[string]*plainCounter{}, marks: map[string]*plainMark{},
@@ -75,7 +75,7 @@ func (s *PlainStore) Opened() int {
 	return s.open
 }
 
-// Next returns the next integer of a state; 0 if there is no such state.
+// Next returns the next integer of a state (a stored counter); 0 if there is no such state.
 func (s *PlainStore) Next(name string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *PlainStore) Next(name string) int64 {
 	return 0
 }
 
-// Forget removes a state, as a restored backup may.
+// Forget removes a state (a stored counter), as a restored backup may.
 func (s *PlainStore) Forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +116,7 @@ func (s *PlainStore) Close() error {
 	return nil
 }
 
-// plainBinding is the state that numbers a column, with its parameters.
+// plainBinding is the state (a stored counter) that numbers a column, with its parameters.
 type plainBinding struct{ name, parameters string }
 
 // Bind implements [keysource.Store].
@@ -133,8 +133,9 @@ func (s *PlainStore) Bind(_ context.Context, st keysource.State, column string) 
 	return nil
 }
 
-// at calls f with the counter of a state, which is created if it is missing. Two callers
-// may both call First for a new state, since nothing has been reserved from it yet.
+// at calls f with the counter of a state (a stored counter), which is created if it is
+// missing. Two callers may both call First for a new state, since nothing has been reserved
+// from it yet.
 func (s *PlainStore) at(ctx context.Context, kind string, st keysource.State, f func(*plainCounter) error) error {
 	s.mu.Lock()
 	c := s.states[st.Name]
@@ -224,14 +225,14 @@ func (s *PlainStore) Series(st keysource.State, o keysource.SeriesOwner) keysour
 	return plainOwner{s, st, o}
 }
 
-// plainOwner gives one owner access to the series of a state.
+// plainOwner gives one owner access to the series (ranges of integers) of a state.
 type plainOwner struct {
 	store *PlainStore
 	state keysource.State
 	owner keysource.SeriesOwner
 }
 
-// seen returns a series as its owner gets it.
+// seen returns a series (a range of integers) as its owner gets it.
 func (o plainOwner) seen(s *plainSeries) keysource.Series {
 	if s == nil {
 		return keysource.Series{}
@@ -252,7 +253,8 @@ func (o plainOwner) first(fit func(*plainSeries) bool) *plainSeries {
 	return lowest
 }
 
-// as returns the series if it is still as the owner knows it, otherwise nil.
+// as returns the series (a range of integers) if it is still as the owner knows it,
+// otherwise nil.
 func (o plainOwner) as(one keysource.Series) *plainSeries {
 	return o.first(func(s *plainSeries) bool {
 		return s.First == one.First && s.owner == o.owner.Owner && s.Epoch == one.Epoch

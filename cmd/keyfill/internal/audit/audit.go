@@ -34,7 +34,7 @@ type Options struct {
 type Audit struct {
 	dialect *dialect.Dialect
 	key     policy.RuleKey
-	state   string // the name of the state
+	state   string // the name of the state (a stored counter)
 	name    string // the name of the audited column, for findings
 	parents []string
 	isText  []bool // whether each of the parents' columns holds texts
@@ -131,8 +131,8 @@ func dialectOf(cfg *policy.Config, d *dialect.Dialect) *dialect.Dialect {
 }
 
 // exactDialect returns the dialect as the server compares the names of tables. If table
-// names are case-sensitive there, the name of a state is spelled with the case of the
-// table's name.
+// names are case-sensitive there, the name of a state (a stored counter) is spelled with
+// the case of the table's name.
 func exactDialect(ctx context.Context, db *sql.DB, d *dialect.Dialect) (*dialect.Dialect, error) {
 	if !d.Grammar.TableCase {
 		return d, nil
@@ -226,7 +226,8 @@ func (a *Audit) findOthers(t *tables, found *catalog.Table) error {
 	return a.leaveShown(t)
 }
 
-// isStates reports whether a table is one of those in which keyfill stores its state.
+// isStates reports whether a table is one of those in which keyfill stores states (the
+// counters of sources).
 func isStates(name string) bool {
 	switch strings.ToLower(name) {
 	case "keyfill_sequences", "keyfill_workers", "keyfill_series":
@@ -370,8 +371,8 @@ func splitColumn(d *dialect.Dialect, named string) (table, column string) {
 	return "", ""
 }
 
-// Run reads the rows and the state, and calls report for each finding. From time to time it
-// calls shown with the number of rows that were read.
+// Run reads the rows and the state (a stored counter), and calls report for each finding.
+// From time to time it calls shown with the number of rows that were read.
 func (a *Audit) Run(ctx context.Context, db *sql.DB, report func(Finding) error, shown func(rows int64)) (Summary, error) {
 	options := engines[a.dialect.Family].snapshot
 	states, err := a.findStates(ctx, db)

@@ -16,7 +16,7 @@ const (
 	ruleAbove     = "above"     // rows have, or a cancellation names, numbers that the state has not given yet
 	ruleBelow     = "below"     // rows have numbers below 1
 	ruleNone      = "none"      // rows have no number
-	ruleState     = "state"     // the state was not compared
+	ruleState     = "state"     // the state (a stored counter) was not compared
 )
 
 // The severities of findings.

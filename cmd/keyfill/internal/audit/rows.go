@@ -26,7 +26,7 @@ type run struct {
 	sum    Summary
 }
 
-// compare reads the rows and the state, and reports all findings.
+// compare reads the rows and the state (a stored counter), and reports all findings.
 func (r *run) compare() error {
 	for _, c := range append(r.columns, r.cancelledColumns()...) {
 		if !c.moving {
@@ -253,10 +253,10 @@ func sameValues(values, last []any) bool {
 	return true
 }
 
-// findStates returns keyfill's table of states as it is written in SQL; empty if there is
-// no such table, or if the state is not in this database. The query runs outside of the
-// transaction, since on PostgreSQL the error about a missing table would abort the
-// transaction.
+// findStates returns keyfill's table of states (stored counters) as it is written in SQL;
+// empty if there is no such table, or if the state is not in this database. The query runs
+// outside of the transaction, since on PostgreSQL the error about a missing table would
+// abort the transaction.
 func (a *Audit) findStates(ctx context.Context, db *sql.DB) (string, error) {
 	if a.isElsewhere() {
 		return "", nil

@@ -12,8 +12,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store/staterow"
 )
 
-// readState reads the next number of the state, or reports that the state cannot be
-// compared if it is not stored there.
+// readState reads the next number of the state (a stored counter), or reports that the
+// state cannot be compared if it is not stored there.
 func (r *run) readState() error {
 	if r.states != "" {
 		var incarnation sql.NullString
@@ -28,7 +28,8 @@ func (r *run) readState() error {
 	return r.notCompared()
 }
 
-// notCompared reports a finding that says why the state was not compared.
+// notCompared reports a finding that says why the state (a stored counter) was not
+// compared.
 func (r *run) notCompared() error {
 	why := fmt.Sprintf("keyfill_sequences has no row %s", r.state)
 	switch {
@@ -58,7 +59,8 @@ type parentState struct {
 	next   int64
 }
 
-// compareParents compares the state of each parent with the numbers within it.
+// compareParents compares the state (a stored counter) of each parent with the numbers
+// within it.
 func (r *run) compareParents() error {
 	compared, unread := 0, 0
 	for last, more := "", true; more; {
@@ -127,9 +129,9 @@ func (r *run) parentStates(after string) (*statePage, error) {
 	return p, rows.Err()
 }
 
-// findParents returns the states in hashed whose parents have rows, and removes them from
-// hashed. A state's name ends in a hash of its parent's values, which is computed from the
-// rows.
+// findParents returns the states (stored counters) in hashed whose parents have rows, and
+// removes them from hashed. A state's name ends in a hash of its parent's values, which is
+// computed from the rows.
 func (r *run) findParents(hashed map[string]int64) (found []parentState, err error) {
 	if len(hashed) == 0 {
 		return nil, nil
@@ -173,7 +175,8 @@ func (r *run) eachParent(c *column, f func(values []any)) error {
 	return rows.Err()
 }
 
-// haveState reports whether all values have a type that the name of a state can have.
+// haveState reports whether all values have a type that the name of a state (a stored
+// counter) can have.
 func haveState(values []any) bool {
 	return !slices.ContainsFunc(values, func(v any) bool {
 		switch v.(type) {
@@ -260,7 +263,8 @@ func (r *run) within(c *column, values []any) (string, []any) {
 	return strings.Join(where, " AND "), args
 }
 
-// compareParent compares the state of a parent with the numbers within it.
+// compareParent compares the state (a stored counter) of a parent with the numbers within
+// it.
 func (r *run) compareParent(s parentState) error {
 	var last, stored int64 // last is the greatest number, including cancelled ones; stored is the greatest number of a row
 	for i, c := range append(r.columns, r.cancelledColumns()...) {

@@ -142,9 +142,9 @@ func nativeOf(r *sequenceRow) string {
 	return ""
 }
 
-// readLowest sets lowest. It reads the states and the keys in one statement: otherwise
-// processes with keyfill could reserve and insert between two statements, and their keys
-// would be above the state that was read first.
+// readLowest sets lowest. It reads the states (stored counters) and the keys in one
+// statement: otherwise processes with keyfill could reserve and insert between two
+// statements, and their keys would be above the state that was read first.
 func (f *figures) readLowest(ctx context.Context, db *sql.DB) error {
 	if f.states == nil {
 		return nil
@@ -158,7 +158,8 @@ func (f *figures) readLowest(ctx context.Context, db *sql.DB) error {
 	return db.QueryRowContext(ctx, query).Scan(&f.lowest)
 }
 
-// reserved returns the first number above all numbers that the states have reserved.
+// reserved returns the first number above all numbers that the states (stored counters)
+// have reserved.
 func (f *figures) reserved() int64 {
 	var reserved int64
 	for _, s := range f.states {
