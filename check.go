@@ -23,7 +23,7 @@ type Finding struct {
 	Table    string `json:"table"`    // empty if no table is concerned
 	Column   string `json:"column"`   // empty if no column is concerned
 	Line     int    `json:"line"`     // the line of the policy's file, from 1; 0 if it is not known, or no line is concerned
-	Message  string `json:"message"`  // the fault, and why it matters
+	Message  string `json:"message"`  // what is wrong, and why it matters
 	Remedy   string `json:"remedy"`   // SQL that ends in a semicolon, or a change of the policy
 
 	// Class is the effect on the first INSERT that keyfill is to fill: "first-insert": it
@@ -116,7 +116,7 @@ func wantsCheck(db *fill.Database) bool {
 
 // end stops the check and waits for it.
 func (s *startCheck) end() {
-	s.once.Do(func() {}) // no check begins after this
+	s.once.Do(func() {}) // use up once, so that no check begins after this
 	if s.cancel != nil {
 		s.cancel()
 		<-s.ended

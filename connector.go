@@ -134,10 +134,10 @@ func (c *Connector) Driver() driver.Driver { return c.driver }
 // closing is how long Close waits for sources that are using their stores.
 const closing = 5 * time.Second
 
-// Close gives back the series of recycled sources and the leases of workers, closes the
-// connections to stores, and closes the wrapped connector if that is an io.Closer. The
-// integers that a sequence has reserved and not used are gaps from then on. It waits
-// for the stores for five seconds at most. sql.DB.Close calls it.
+// Close gives back the series (ranges of integers) of recycled sources and the leases of
+// workers, closes the connections to stores, and closes the wrapped connector if that is an
+// io.Closer. The integers that a sequence has reserved and not used are gaps from then on.
+// It waits for the stores for five seconds at most. sql.DB.Close calls it.
 func (c *Connector) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()

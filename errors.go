@@ -21,7 +21,7 @@ type Error struct {
 	Table  string // the name that the policy matched; empty if no table is concerned
 	Column string // the key column; empty if no column is concerned
 	Offset int    // the place in the query, in bytes from 0; -1 if it is not known
-	Err    error  // the cause, never nil
+	Err    error  // the cause of the Error, never nil
 }
 
 // Error returns one line, for example

@@ -17,7 +17,7 @@ type interceptor struct {
 
 // intercept returns a connection of sqlmw that calls the interceptor of c.
 func intercept(c *conn) intercepted {
-	mw, _ := sqlmw.Driver(opened{c}, interceptor{conn: c}).Open("") // Open of opened never fails
+	mw, _ := sqlmw.Driver(opened{c}, interceptor{conn: c}).Open("") // the method Open of opened never fails
 	return mw.(intercepted)
 }
 

@@ -149,8 +149,8 @@ var ErrCommitUnknown = retry.ErrCommitUnknown
 
 // RetryOptions change what [Retry] does. The zero value changes nothing.
 type RetryOptions struct {
-	Tx       sql.TxOptions // options of each transaction
-	Attempts int           // the most attempts; 0 means 10
+	Tx       sql.TxOptions // the options with which each transaction begins
+	Attempts int           // how often the transaction is tried at most; 0 means 10
 }
 
 // retryAttempts is how often [Retry] runs its function at most.

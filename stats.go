@@ -207,7 +207,7 @@ type SourceStats struct {
 	// in buckets that never change; nil if nothing is fetched.
 	LastFetch, SlowestFetch, FetchTime time.Duration
 
-	LastFetchAt time.Time `json:",omitzero"` // when the last of Fetches ended
+	LastFetchAt time.Time `json:",omitzero"` // when the last successful fetch ended
 	FetchTimes  []keysource.FetchBucket
 
 	// LastKeyAt is about when the last key was made. For a snowflake it is the time in its

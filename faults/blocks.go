@@ -17,7 +17,7 @@ import (
 // block is a sequence of statements that is executed as a whole, as "go tool cover" divides
 // the code.
 type block struct {
-	Package    string // the import path
+	Package    string // the import path of the package
 	File       string // the file's name without its directory
 	Function   string
 	Line, Col  int // the place of the block's first byte, counted from 1

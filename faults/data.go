@@ -21,7 +21,7 @@ const (
 
 // entry is a fault with its result: a line of the file of results.
 type entry struct {
-	ID     string `json:"id"` // mutant-017 or undone-1a2b3c4
+	ID     string `json:"id"` // the fault's ID: mutant-017 or undone-1a2b3c4
 	Result string `json:"result"`
 	// Program and Test name the test that kills the fault (fails because of it); the test's
 	// package may have moved since.

@@ -25,7 +25,7 @@ type program struct {
 	name   string // folder of the package below the root, "." for the root
 	dir    string
 	rank   int      // programs of a lower rank are run before others
-	files  []string // the files with tests
+	files  []string // the files of the program that have tests
 	mu     sync.Mutex
 	binary string // the compiled program; empty if it is not built yet
 	broken error  // the error of building the program

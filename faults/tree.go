@@ -30,7 +30,7 @@ type tree struct {
 
 // pkg is a package of product code.
 type pkg struct {
-	Path   string // the import path
+	Path   string // the import path of the package
 	Dir    string
 	Files  []string // the names of the package's files for this platform, without directory and without tests
 	module string

@@ -13,7 +13,7 @@ import (
 type connection struct {
 	kv      clientv3.KV
 	grants  clientv3.Lease           // makes leases
-	renews  etcdserverpb.LeaseClient // renews the leases
+	renews  etcdserverpb.LeaseClient // renews the leases that grants has made
 	reached func(error) error        // returns why no server is connected, or its argument: see link.reached
 	close   func() error
 }

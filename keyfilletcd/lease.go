@@ -71,7 +71,7 @@ func keepAlive(ctx context.Context, client etcdserverpb.LeaseClient, id clientv3
 		return false, err
 	}
 	if err := stream.Send(&etcdserverpb.LeaseKeepAliveRequest{ID: int64(id)}); err != nil {
-		_, err = stream.Recv() // returns why Send failed
+		_, err = stream.Recv() // Recv returns the reason why Send failed
 		return false, err
 	}
 	answer, err := stream.Recv()

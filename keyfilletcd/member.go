@@ -29,13 +29,13 @@ type member struct {
 	// doubles each time the member does not answer, so that a slow member finally gets
 	// enough time.
 	patience time.Duration
-	until    time.Time // when patience expires
+	until    time.Time // the time at which patience expires
 }
 
 // dialling is one attempt to make a client, which also gets a token if there is a user.
 type dialling struct {
 	link link
-	done chan struct{} // closed when the attempt has ended
+	done chan struct{} // closed when the attempt to connect has ended
 	conn *connection
 	err  error
 }

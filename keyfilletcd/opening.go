@@ -35,7 +35,7 @@ const mostServed = 32
 type waits struct {
 	Owner string `json:"owner"`
 	Seen  int64  `json:"seen"` // no integer of the series may be below it
-	Size  int64  `json:"size"` // the size of the series
+	Size  int64  `json:"size"` // how many integers the series shall have
 }
 
 // waiting is an owner that waits for a new series (a range of integers), as its key in etcd

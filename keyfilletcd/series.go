@@ -16,7 +16,7 @@ import (
 type row struct {
 	Last  int64  `json:"last"`
 	Next  int64  `json:"next"`  // the lowest integer that is not reserved
-	Owner string `json:"owner"` // empty if the series was given up
+	Owner string `json:"owner"` // the owner of the series; empty if it was given up
 	Epoch int64  `json:"epoch"` // how many owners the series has had
 }
 
@@ -97,7 +97,7 @@ type found struct {
 // read them.
 type view struct {
 	state   version
-	rows    []found   // in ascending order
+	rows    []found   // the series of the state, in ascending order
 	waiting []waiting // other owners that wait for a new series
 }
 
@@ -270,7 +270,7 @@ func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error
 			taken, err := s.take(ctx, state, one, id)
 			if isLost(err) {
 				s.lease.drop(id)
-				break // try again, which renews the lease
+				break // try again with a new lease
 			}
 			if err != nil || taken.First > 0 {
 				return taken, err

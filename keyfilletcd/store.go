@@ -20,14 +20,14 @@ type store struct {
 	config clientv3.Config // the configuration, except the member's address
 	prefix string
 
-	ended context.Context // ends when the store is closed
+	ended context.Context // a context that ends when the store is closed
 	close context.CancelFunc
 	seen  watermark
 
 	random *rand.Rand // for the lengths of pauses and the order of members
 
 	mu      sync.Mutex // guards the fields below; not held during a request to etcd
-	asked   int        // the index of the current member
+	asked   int        // the index of the member to which requests are sent
 	members []member
 	closed  bool
 }

@@ -243,7 +243,7 @@ func (s *setter) returns(db *gorm.DB, field *schema.Field) bool {
 			return true
 		}
 	}
-	return len(returning.Columns) == 0 // no columns means all columns
+	return len(returning.Columns) == 0 // RETURNING without columns returns all columns
 }
 
 // returningOf returns the clause that asks for the key, and for the columns that GORM

@@ -58,8 +58,8 @@ func begins(b *pgx.Batch) bool { return pgx.FailedBatchResults(b, errBatchTx).Tx
 type batchResults struct {
 	pgx.BatchResults
 	conn    *Conn
-	ctx     context.Context // the context of SendBatch
-	batch   *fill.Batch     // nil if nothing was sent
+	ctx     context.Context // the context that was given to SendBatch
+	batch   *fill.Batch     // the batch as keyfill sees it; nil if nothing was sent
 	tx      *tx             // the transaction that the batch has begun
 	release func()
 

@@ -58,7 +58,7 @@ func (c *Conn) CopyFrom(ctx context.Context, table pgx.Identifier, columns []str
 // load presents a COPY to keyfill as a prepared statement: each execution gives a row, and
 // an execution without arguments ends the COPY.
 type load struct {
-	head    string // the text before the columns
+	head    string // the text of the COPY before the columns
 	columns []string
 	width   int   // the number of the application's columns; the columns after them hold keys
 	row     []any // the last row with its keys; it is reused, since pgx encodes a row before it asks for the next one
@@ -185,7 +185,7 @@ type loadSource struct {
 	pgx.CopyFromSource
 	ctx     context.Context
 	load    *load
-	stmt    driver.Stmt         // keyfill's statement around load
+	stmt    driver.Stmt         // keyfill's prepared statement, which calls load
 	bound   []driver.NamedValue // the arguments of the row that is being filled
 	refused error
 }

@@ -51,9 +51,9 @@ func WrapPool(pool *pgxpool.Pool, o keyfill.Options) (*Pool, error) {
 func (p *Pool) Mount() *keyfill.Mount { return p.connector.Mount() }
 
 // Close closes the pool of pgx, waits for connections that are still acquired, and gives
-// back to the store the series of recycled sources and the leased numbers of workers.
-// Numbers of other sources that were reserved and not used are gaps. Close returns an error
-// if giving back fails.
+// back to the store the series (ranges of integers) of recycled sources and the leased
+// numbers of workers. Numbers of other sources that were reserved and not used are gaps.
+// Close returns an error if giving back fails.
 func (p *Pool) Close() error {
 	p.pool.Close()
 	return p.connector.Close()
@@ -63,7 +63,7 @@ func (p *Pool) Close() error {
 // [Conn].
 type PoolConn struct {
 	*conn
-	acquired *pgxpool.Conn // nil once it was released
+	acquired *pgxpool.Conn // the connection of pgx's pool; nil after Release
 }
 
 // conn gives a PoolConn the methods of a Conn. An embedded field called Conn would hide the

@@ -43,7 +43,7 @@ func (r *aheadRows) Next() bool {
 // watchedRows are rows of pgx whose keys keyfill notes as the application reads them.
 type watchedRows struct {
 	pgx.Rows
-	watcher driver.Rows // keyfill's rows around the answer
+	watcher driver.Rows // keyfill's rows, which read from the answer of pgx
 	steps   bool        // whether Next has to advance Rows too, since watcher does not
 	values  []driver.Value
 	err     error

@@ -14,7 +14,7 @@ import (
 type tx struct {
 	conn    *Conn
 	pgx     pgx.Tx
-	keyfill driver.Tx // keyfill's transaction around pgx
+	keyfill driver.Tx // keyfill's transaction, which wraps pgx
 	saves   int64     // the number of savepoints that were set, for the name of the next one
 	closed  bool
 	release func() // releases the connection once the transaction has ended

@@ -73,9 +73,9 @@ func final(cause error) error {
 type access uint8
 
 const (
-	byFields access = iota // by the fields of the policy
+	byFields access = iota // the servers are given by fields of the policy
 	byDSN
-	byClient // by a client of the program
+	byClient // the servers are those of a client that the program has made
 )
 
 // login returns the error for a user that Redis refuses.

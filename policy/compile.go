@@ -57,7 +57,7 @@ func (c *Config) chooseDialect(m *mistakes, d *dialect.Dialect) *dialect.Dialect
 	case d == nil && c.Dialect == "":
 		m.wrong(p, "the dialect is not known; there are %s", dialect.Names())
 	case d == nil:
-		d, _ = dialect.ByName(c.Dialect) // the name was checked before
+		d, _ = dialect.ByName(c.Dialect) // ByName cannot fail, since the name was checked before
 	case c.Dialect != "" && c.Dialect != d.Name:
 		m.wrong(p, "%q is configured, but the database is %s; leave it out", c.Dialect, d.Title)
 	}

@@ -129,11 +129,11 @@ type Table struct {
 
 // Key is one key column.
 type Key struct {
-	Column  string         // as in [Table], but required
-	Source  string         // as in [Table]
-	InPlace *Source        // as in [Table]
-	Layout  dialect.Layout // as in [Table]
-	MaxBits int            // as in [Table]
+	Column  string         // as the field Column of [Table], but required
+	Source  string         // as the field Source of [Table]
+	InPlace *Source        // as the field InPlace of [Table]
+	Layout  dialect.Layout // as the field Layout of [Table]
+	MaxBits int            // as the field MaxBits of [Table]
 	Fill    Fill           // zero means the setting of the table's Fill
 
 	// LastInsertID is as in [Table], but empty means [LastInsertIDOff].

@@ -11,7 +11,7 @@ var checkWords = []string{CheckStart}
 // KeyLines are the lines of the file on which a key is defined, counted from 1. They
 // are 0 if the configuration was built in Go.
 type KeyLines struct {
-	Column int // the line of the key's column
+	Column int // the line with the key's column
 	Source int // the line of the key's source, or the line of its column if no source is written
 	Layout int // the line of the key's layout, or the value of Source if no layout is written
 }

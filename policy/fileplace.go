@@ -10,7 +10,7 @@ import (
 // value is the whole configuration.
 type place struct {
 	section string // "tables", "sources" or "stores" if the part is in an entry of that section
-	name    string // the name of that entry, as written
+	name    string // the name of that entry as the file spells it
 	field   string // such as "layout", "source.epoch" or "keys.column"; empty for the entry itself
 	item    int    // which element of the list in field, from 1; 0 for none
 	inner   int    // which element of a list within that element, from 1; 0 for none
@@ -22,7 +22,7 @@ type position struct{ line, column int }
 // origin holds the positions of the parts of a configuration in its file.
 type origin struct {
 	file string // empty if the configuration was parsed from bytes
-	hash string // the hash of the file's bytes
+	hash string // the hash of the bytes of the file
 	at   map[place]position
 }
 

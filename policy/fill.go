@@ -9,8 +9,8 @@ type Fill uint8
 // The members of a [Fill].
 const (
 	FillMissing Fill = 1 << iota // missing: the column is not in the INSERT
-	FillNull                     // null: NULL, as a literal or bound
-	FillDefault                  // default: the keyword DEFAULT
+	FillNull                     // null: the value NULL, as a literal or as an argument
+	FillDefault                  // default: the keyword DEFAULT as the value
 	FillZero                     // zero: 0 for integers; '' and the zero UUID for others
 )
 

@@ -42,7 +42,7 @@ func FromEnvironment() (*Config, error) {
 	}
 	c, err := Load(configFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		dir, _ := os.Getwd() // only for the message
+		dir, _ := os.Getwd() // dir is only shown in the message, so an error does not matter
 		return nil, anchor.Lastf("policy", "policy: $%s is not set, and %s in %q cannot be read (%w): let the variable name the file, write the file, or embed it and use policy.Parse",
 			envConfig, configFile, dir, fs.ErrNotExist)
 	}
@@ -229,7 +229,7 @@ func syntaxLine(data []byte, err error) int {
 		digits, _, _ := strings.Cut(rest, ":")
 		begin, _ = strconv.Atoi(digits) // begin is 0 if digits is not a number
 	}
-	var ends []int // where the lines end, in bytes
+	var ends []int // the offsets in bytes at which the lines end
 	for i, c := range data {
 		if c == '\n' || i == len(data)-1 {
 			ends = append(ends, i+1)

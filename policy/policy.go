@@ -85,7 +85,7 @@ type RuleKey struct {
 	Layout dialect.Layout // empty for integers that are sent as integers, and only for these
 	Fill   Fill           // never empty
 
-	Integer bool // the source makes integers
+	Integer bool // whether the source makes integers
 
 	// Contiguous reports whether the source gives consecutive integers, as many as an
 	// INSERT … SELECT has rows.

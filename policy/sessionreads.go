@@ -9,7 +9,7 @@ type SessionReads string
 const (
 	SessionReadsError SessionReads = "error" // the statement is an error, before anything is sent
 	SessionReadsWarn  SessionReads = "warn"  // the statement is sent, and the log gets a warning
-	SessionReadsPass  SessionReads = "pass"  // the statement is sent
+	SessionReadsPass  SessionReads = "pass"  // the statement is sent without an error or a warning
 )
 
 var sessionReadsWords = []string{string(SessionReadsError), string(SessionReadsWarn), string(SessionReadsPass)}

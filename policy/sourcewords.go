@@ -5,7 +5,7 @@ const (
 	TransactionAutonomous = "autonomous"
 	TransactionJoined     = "joined"
 
-	LockPessimistic = "pessimistic" // the row is locked, then read
+	LockPessimistic = "pessimistic" // the row of the counter is locked, then read
 	LockOptimistic  = "optimistic"  // the row is read, then changed if it is still the same
 	LockRange       = "range"       // one statement at a time reads the greatest key
 	LockNone        = "none"        // several statements may read the same greatest key; only the primary key prevents a duplicate
@@ -18,8 +18,8 @@ const (
 
 	CollationBinary = "binary"
 
-	StoredNext = "next" // the next free number
-	StoredLast = "last" // the last number that was used
+	StoredNext = "next" // the stored number is the next free number
+	StoredLast = "last" // the stored number is the last number that was used
 
 	ScopeInteger = "integer"
 	ScopeText    = "text"

@@ -18,7 +18,7 @@ const maxState = 190
 
 // ColumnRef identifies a key column. Its names are folded.
 type ColumnRef struct {
-	Schema string // empty if it is not known
+	Schema string // the schema of the table; empty if it is not known
 	Table  string
 	Column string
 }

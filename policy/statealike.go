@@ -32,7 +32,7 @@ type alikeStates struct {
 	number  int
 	keys    []keyUse
 	wide    bool
-	maxBits int // the least MaxBits of the keys
+	maxBits int // the least MaxBits (width of an integer) of the keys
 }
 
 // add adds a key, and finds the keys that may share a state with it. It returns false if

@@ -57,10 +57,10 @@ type stateKey struct {
 // alone.
 type stateUse struct {
 	source  Source
-	columns []ColumnRef // the columns of exact entries
+	columns []ColumnRef // the columns of the entries without wildcards
 	isOf    map[ColumnRef]bool
 	shared  bool
-	maxBits int // the least MaxBits of its keys
+	maxBits int // the least MaxBits (width of an integer) of the state's keys
 }
 
 // namesSchema reports whether the name of a state (a stored counter) of e contains

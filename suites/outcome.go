@@ -118,9 +118,9 @@ func (o *Outcome) failedAbove(name string) bool {
 
 // Comparison describes how a filled run differs from the plain run, by names of tests.
 type Comparison struct {
-	Broken []string // failed only when filled
-	Mended []string // failed only when plain
-	Lost   []string // passed in the plain run, and was skipped or not run in the filled run
+	Broken []string // tests that failed only in the filled run
+	Mended []string // tests that failed only in the plain run
+	Lost   []string // tests that passed in the plain run, and were skipped or not run in the filled run
 }
 
 // Compare compares two runs of one program.

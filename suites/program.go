@@ -157,7 +157,7 @@ func packageName(folder string) (string, error) {
 // Place is the empty database and the empty folder of one run.
 type Place struct {
 	Base   string // the DSN of the database, without parameters
-	Folder string // for files of the run
+	Folder string // the folder for files of the run
 }
 
 // Run runs all tests of the program. If a test ends the program, Run starts it again for

@@ -75,8 +75,8 @@ type Run struct {
 
 // Difference names tests whose result differs between plain and filled, and says why.
 type Difference struct {
-	Drivers  []string `yaml:"drivers"`  // empty for all drivers
-	Policies []string `yaml:"policies"` // empty for all policies
+	Drivers  []string `yaml:"drivers"`  // the drivers to which the difference applies; empty for all
+	Policies []string `yaml:"policies"` // the policies to which the difference applies; empty for all
 	Tests    []string `yaml:"tests"`
 	Reason   string   `yaml:"reason"`
 	// Sometimes reports whether the tests may also have the same result, since they depend

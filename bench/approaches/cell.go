@@ -20,7 +20,7 @@ type Cell struct {
 	Form        Form
 	Method      measure.Method
 	Connections int           // the number of connections that insert at the same time
-	Time        time.Duration // how long they insert
+	Time        time.Duration // how long the connections insert
 	Table       string        // the name of a table that does not exist yet
 }
 
@@ -28,7 +28,7 @@ type Cell struct {
 type Result struct {
 	Stored  int64   // all rows that were stored, also before the time began and after it was over
 	Rows    int64   // the rows that were committed in the time
-	Rate    float64 // Rows a second
+	Rate    float64 // the rows a second: Rows divided by the time
 	Ends    Tally   // the errors that the engine has reported since the time began
 	Refused int64   // how many transactions the caller saw fail with one of these errors
 }

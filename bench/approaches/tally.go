@@ -23,7 +23,7 @@ const (
 	LockTimeout
 	Serialization
 	Duplicate
-	ends // the number of reasons
+	ends // not a reason, but the number of reasons
 )
 
 // endCodes are the errors of MariaDB by number (Knowledge Base, "MariaDB Error

@@ -18,7 +18,7 @@ type Figure struct {
 	Value   stats.Estimate  `json:"value"`
 	Control *stats.Estimate `json:"control,omitempty"` // the rival's second turn divided by its first, which shows the noise
 	Bar     Bar             `json:"bar"`
-	Verdict string          `json:"verdict"` // the result of Bar.verdict
+	Verdict string          `json:"verdict"` // the result of Bar.verdict, such as "met"
 	Note    string          `json:"note,omitempty"`
 	// Optional reports whether the figure may be missing for another commit, because
 	// keyfill refuses the measured statement at that commit.
@@ -65,8 +65,8 @@ func (u Unit) write(v float64) string {
 
 // Bar is the limit that a figure has to keep. The zero value is no limit.
 type Bar struct {
-	Most  float64 `json:"most"`  // the median is at most this
-	Least float64 `json:"least"` // the median is at least this
+	Most  float64 `json:"most"`  // the greatest value that the median may have
+	Least float64 `json:"least"` // the least value that the median may have
 	// Reach and Above limit the interval: its upper end has to reach Reach, and its lower
 	// end has to stay above Above.
 	Reach float64 `json:"reach"`

@@ -21,7 +21,7 @@ type Profile struct {
 	What    string  `json:"what"`
 	Against string  `json:"against,omitempty"` // the rival (the program compared with); empty if there is none
 	Time    float64 `json:"time"`              // nanoseconds of CPU for each repetition, or each row
-	Rival   float64 `json:"rival,omitempty"`   // the rival's time
+	Rival   float64 `json:"rival,omitempty"`   // the time that the rival takes, as Time
 	Parts   []Part  `json:"parts"`
 }
 
@@ -31,7 +31,7 @@ type Part struct {
 	Name   string  `json:"name"`
 	Time   float64 `json:"time"`   // nanoseconds of CPU for each repetition
 	Memory float64 `json:"memory"` // the nanoseconds of Time in which memory is allocated
-	Rival  float64 `json:"rival"`  // the rival's nanoseconds
+	Rival  float64 `json:"rival"`  // the nanoseconds that the rival takes in this part
 }
 
 // way is a way to use keyfill that is profiled, with its rival. If the rival has no name,

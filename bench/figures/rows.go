@@ -35,7 +35,7 @@ const (
 // inserter is a way to insert rows of three values.
 type inserter struct {
 	name, table, column string
-	text                string // the INSERT, with %s for its table
+	text                string // the text of the INSERT, with %s for its table
 	key                 func() (any, error)
 	filled              bool
 }

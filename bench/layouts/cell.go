@@ -26,7 +26,7 @@ type Result struct {
 	Engine  string        `json:"engine"`
 	Layout  string        `json:"layout"`
 	Rows    int           `json:"rows"`
-	Took    time.Duration `json:"took"`  // nanoseconds, as in First and Last
+	Took    time.Duration `json:"took"`  // the time for all rows, in nanoseconds, as First and Last
 	First   time.Duration `json:"first"` // the time for the first quarter of the rows; Last is the time for the last quarter
 	Last    time.Duration `json:"last"`
 	Table   int64         `json:"table"`   // bytes

@@ -52,7 +52,7 @@ application needs SELECT, INSERT and UPDATE. docs/command.md#keyfill-ddl tells m
 // scripts holds, for each dialect, the text that keyfill ddl prints around its statements.
 var scripts = map[string]struct {
 	least string // the oldest server that can run the statements and the queries that reserve numbers
-	end   string // the text after each statement
+	end   string // the text after each statement, such as a semicolon
 
 	// A client that ends a statement at each semicolon needs another end mark for a
 	// procedure, which contains semicolons.

@@ -53,7 +53,7 @@ func Migrate(_ context.Context, at shop.Database, driver string) (err error) {
 		return errors.Join(err, target.Close())
 	}
 	defer func() {
-		sourceErr, targetErr := m.Close() // Close closes db too
+		sourceErr, targetErr := m.Close() // m.Close also closes db
 		err = errors.Join(err, sourceErr, targetErr)
 	}()
 	return m.Up()

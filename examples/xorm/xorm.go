@@ -56,7 +56,7 @@ func Run(ctx context.Context, at shop.Database) ([]shop.Row, error) {
 		return nil, err
 	}
 	ink := product{SKU: "ink", Price: 2}
-	if _, err := engine.Context(ctx).Insert(&ink); err != nil { // Insert sets ink.ID
+	if _, err := engine.Context(ctx).Insert(&ink); err != nil { // Insert also sets ink.ID
 		return nil, err
 	}
 	pen, again := product{SKU: "pen", Price: 1}, product{SKU: "pen", Price: 3}

@@ -22,7 +22,7 @@ func QueryPool(ctx context.Context, q Queryer, query string, args []any, visit f
 		return err
 	}
 	for rows.Next() {
-		row := make([]any, len(columns)) // Scan copies bytes into it
+		row := make([]any, len(columns)) // Scan copies byte slices into row, so visit may keep it
 		dest := make([]any, len(columns))
 		for i := range row {
 			dest[i] = &row[i]

@@ -32,7 +32,7 @@ type Conn struct {
 	number  int
 	sent    int // the number of requests that were sent
 	answers chan answer
-	life    context.Context // ends when the process ends
+	life    context.Context // a context that ends when the process ends
 	tx      *Transaction    // the transaction that was begun, or nil
 }
 

@@ -12,22 +12,22 @@ const (
 	// The first four faults happen at random, all the time.
 
 	Loss      Fault = iota // messages are lost, or the connection breaks
-	Duplicate              // answers come twice
+	Duplicate              // an answer arrives twice
 	Rollback               // transactions are rolled back
 	ClockOff               // clocks are wrong from the start, and drift
 
 	// The following faults happen at random moments and last for a while.
 
-	Refuse    // the store refuses for a while
+	Refuse    // the store refuses requests for a while
 	Silence   // the store does not answer for a while
 	Failover  // a replica without the last commits takes over
 	Restore   // the store is set back to an earlier state
 	Kill      // a process is killed
 	Pause     // a process stands still for a while
-	ClockStep // a clock is set
+	ClockStep // a clock is set forwards or back
 	Collide   // a source is notified that its key is in use
 	Partition // a process cannot reach the store for a while
-	Meddle    // a forbidden action: Trial.Meddle
+	Meddle    // a forbidden action happens, which Trial.Meddle carries out
 
 	firstStrike = Refuse
 )

@@ -24,11 +24,11 @@ type Process struct {
 	dead     bool
 	steps    int
 	killAt   int           // the number of the step at which the process is killed; 0 if it is not killed
-	restAt   time.Duration // when a pause ends
+	restAt   time.Duration // when a pause of the process ends
 	conns    int
 	lines    int
 	cut      mode          // what the store does with requests of the process until cutUntil
-	cutUntil time.Duration // when cut ends
+	cutUntil time.Duration // until when cut applies
 	source   Source
 	started  time.Duration
 }
@@ -194,7 +194,7 @@ type thread struct {
 	source Source
 	well   bool // whether the thread has got keys after the end of the faults
 
-	joiner  Joiner   // the source, if it is a Joiner
+	joiner  Joiner   // the source as a Joiner; nil if it is not one
 	session *Session // the thread's session; nil if joiner is nil
 }
 

@@ -18,8 +18,8 @@ import (
 // [EnvSeed]. If EnvReport is set, they print a [Report].
 const (
 	EnvReport = "KEYFILL_SIM"      // "1"
-	EnvTime   = "KEYFILL_SIM_TIME" // how long [Trial.Run] goes on
-	EnvFrom   = "KEYFILL_SIM_FROM" // the first seed of Trial.Run
+	EnvTime   = "KEYFILL_SIM_TIME" // for how long [Trial.Run] runs worlds
+	EnvFrom   = "KEYFILL_SIM_FROM" // the seed with which [Trial.Run] begins
 )
 
 // ReportPrefix begins a line with a [Report] as JSON.
@@ -42,7 +42,7 @@ type Report struct {
 
 	Seed   uint64   `json:",omitempty"` // the seed of the first world that broke a law; 0 if none did
 	Broken []string `json:",omitempty"` // the laws
-	Story  string   `json:",omitempty"` // the story of the world of EnvSeed
+	Story  string   `json:",omitempty"` // the story of the world whose seed EnvSeed names
 }
 
 // print prints the report, if "make sim" asks for it.
@@ -83,7 +83,7 @@ func (t *Trial) explore(tb *testing.T) {
 	r := Report{Test: tb.Name(), From: from}
 	var (
 		next  atomic.Uint64
-		mu    sync.Mutex // guards r and found
+		mu    sync.Mutex // guards the variables r and found
 		found *World
 		wg    sync.WaitGroup
 	)

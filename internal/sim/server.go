@@ -25,7 +25,7 @@ type Server struct {
 	ready   time.Duration // when the server was ready again after the last of these failures
 	mode    mode
 	rows    map[string]int64
-	things  map[string]any // rows of any shape
+	things  map[string]any // rows that are Go values instead of integers
 	table   map[int64]struct{}
 	commits []*Commit
 	log     []*Commit    // the commits that a failover may lose, in order
@@ -55,10 +55,10 @@ type Commit struct {
 	Lost  bool          // whether it was lost in a failover, or when a copy was restored
 
 	Process, Life int    // the client
-	Server        string // the server's identity
+	Server        string // the identity of the server
 	Row           string // the row that it changed
 	Old, New      int64
-	Note          string // the text that [Tx.Note] was given
+	Note          string // the text given to [Tx.Note]
 	Read          int64
 	Changes       []Change // its changes of rows of any shape, in order
 
@@ -280,7 +280,7 @@ func (s *Server) lose(n int, takeOver bool) (lost int) {
 	kept := len(s.log) - min(n, len(s.log))
 	for kept > 0 && kept < len(s.log) && s.log[kept].Transaction != nil &&
 		s.log[kept].Transaction == s.log[kept-1].Transaction {
-		kept-- // a transaction is lost as a whole
+		kept-- // include the transaction's earlier statements, since it is lost as a whole
 	}
 	for _, c := range slices.Backward(s.log[kept:]) {
 		c.Lost = true

@@ -140,12 +140,12 @@ type World struct {
 	Drops   []Drop
 	Follows []Follow
 	Faults  []Fault // the faults that may happen under this seed
-	Model   any     // set by Trial.Begin
+	Model   any     // data of the trial, which Trial.Begin has set
 
 	trial  *Trial
 	traits traits
 	start  time.Time
-	calm   time.Duration // when the faults end
+	calm   time.Duration // when the faults end, as time since the world began
 	over   atomic.Bool   // whether the faults have ended
 	trace  bool
 	wg     sync.WaitGroup

@@ -237,7 +237,7 @@ type counter struct {
 	mu      sync.Mutex
 	n       int
 	ended   bool
-	changed chan struct{} // closed at the next change
+	changed chan struct{} // closed when n or ended changes next
 }
 
 func (c *counter) change(f func()) {

@@ -13,11 +13,11 @@ type Engine struct {
 	name     string // the engine's name as messages spell it
 	variable string // the variable of the environment that names a running server
 	scheme   string // the scheme of the URL in that variable
-	admin    string // the user with all rights
+	admin    string // the name of the user with all rights
 
 	files serverFiles
 
-	serve  func(l *local) []string // the command that is the server
+	serve  func(l *local) []string // the command line that starts the server
 	socket func(l *local) string   // the Unix socket that serve opens; nil if there is none
 
 	durable []string // further options of serve if commits are to be flushed: see Durable

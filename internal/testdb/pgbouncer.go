@@ -60,7 +60,7 @@ func configPgBouncer(l *local, server *Server, mode string, size int) string {
 		"pool_mode = " + mode,
 		fmt.Sprintf("default_pool_size = %d", size),
 		"max_client_conn = 200",
-		"query_wait_timeout = 0", // a client waits without a limit
+		"query_wait_timeout = 0", // a client waits for a connection without a limit
 		// lib/pq sends this parameter with each connection.
 		"ignore_startup_parameters = extra_float_digits",
 		"",

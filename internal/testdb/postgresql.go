@@ -110,7 +110,7 @@ func greetPostgreSQL(conn net.Conn, user string) error {
 	if _, err := conn.Write(message); err != nil {
 		return err
 	}
-	head := make([]byte, 5) // kind and length
+	head := make([]byte, 5) // the message's kind (1 byte) and length (4 bytes)
 	if _, err := io.ReadFull(conn, head); err != nil {
 		return fmt.Errorf("no answer to the startup message: %w", err)
 	}

@@ -23,7 +23,7 @@ func (l *local) copyPrepared(folder string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", preparedVariable, err)
 	}
-	defer lock.Close() // closing releases the lock
+	defer lock.Close() // closing the file releases the lock
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("%s: %w", preparedVariable, err)
 	}

@@ -16,7 +16,7 @@ type Shared[S any] struct {
 
 	once   sync.Once // guards the start and the fields below
 	server S
-	err    error // why there is no server
+	err    error // the error because of which there is no server
 }
 
 // SharedEtcd returns a cluster of one member.

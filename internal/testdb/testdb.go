@@ -64,7 +64,7 @@ type Server struct {
 	engine *Engine
 
 	once    sync.Once // guards the start and the fields below
-	err     error     // why there is no server
+	err     error     // the error because of which there is no server
 	address *url.URL  // user, host and port; never a database
 	local   *local    // nil if the environment names the server
 

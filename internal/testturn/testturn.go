@@ -117,7 +117,7 @@ type progress struct {
 // choosing holds the progress of the tests that run. It is indexed by the tests' names,
 // because a subtest has to find the choices of its parent, and a testing.TB knows only its
 // own name.
-var choosing sync.Map // a *progress for each test's name
+var choosing sync.Map // the values are *progress, indexed by the test's name
 
 // progressOf returns the progress of a test. A test that has none begins at the present
 // position of its nearest parent.

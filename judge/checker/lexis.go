@@ -14,7 +14,7 @@ type lexis struct {
 	squareGroups     bool   // ARRAY[1, 2]
 	wordStart        string // characters that may begin a word, besides letters
 	wordPart         string // characters that may continue a word, besides letters and digits
-	question, dollar bool   // whether placeholders are ?, or $1
+	question, dollar bool   // whether ? is a placeholder, and whether $1 is
 	numberedQuestion bool   // ?1
 	colon, at        bool   // :name, @name
 	dollarNames      bool   // $name

@@ -14,7 +14,7 @@ const (
 	text // a string
 	number
 	param
-	mark // one byte of any other text
+	mark // one byte that belongs to no other kind of token
 	comment
 	codeComment
 )

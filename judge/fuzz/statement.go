@@ -27,7 +27,7 @@ type writer struct {
 	strings.Builder
 	d      Dialect
 	depth  int
-	style  int // the style of the placeholders
+	style  int // the style of the placeholders, such as ? or $1
 	params int
 }
 

@@ -6,7 +6,7 @@
 //	SQL Server      teesql, after Microsoft's ScriptDom
 //	SQLite          SQLite's own prepare, which says yes or no and gives no tree
 //
-// For Oracle there is none; package checker reads it.
+// For Oracle there is no such parser: package checker reads its queries.
 package parsers
 
 import (

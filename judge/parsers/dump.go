@@ -15,7 +15,7 @@ type dumper struct {
 	// special returns the nodes of structs that a judge must know, such as INSERTs; nil for
 	// all others.
 	special func(d *dumper, v reflect.Value) *tree.Node
-	wraps   map[string]tree.Wrap // by the names of types
+	wraps   map[string]tree.Wrap // the Wrap of nodes, by the names of their types
 	// skipped holds the fields that describe the text instead of the statement, by name or
 	// by type.name, and the types that have only such fields.
 	skipped map[string]bool

@@ -15,7 +15,7 @@ import (
 
 // Report counts the texts of a dialect that were judged.
 type Report struct {
-	Wrong int // texts that break the law
+	Wrong int // the number of texts that break the law
 
 	dialect *dialect.Dialect
 	texts   int

@@ -8,14 +8,14 @@ import (
 
 // Rule says which keys a fill has to add.
 type Rule struct {
-	Column  string // the key column, in lower case
+	Column  string // the name of the key column, in lower case
 	Literal bool   // whether keys are literals instead of placeholders
 }
 
 // Filling describes a fill that was compared with the original text.
 type Filling struct {
 	Inserts  int        // the number of INSERTs with a key
-	Unfilled []Found    // INSERTs without a key
+	Unfilled []Found    // the INSERTs that got no key
 	Queries  []Numbered // the INSERTs among them whose rows come from a query
 	Keys     []*Node    // the keys in the order of the text; none for queries
 	Listed   bool       // whether an INSERT with a key names the key column itself, so that other rows may bring their own keys

@@ -5,7 +5,7 @@ type Kind string
 
 // The kinds of texts.
 const (
-	KindOther    Kind = "other"           // no INSERT in it
+	KindOther    Kind = "other"           // a text without an INSERT
 	KindBody     Kind = "in a body"       // INSERTs only in bodies of routines, triggers, rules
 	KindNoTable  Kind = "no table"        // the INSERT is into a variable, a function, a subquery, #name
 	KindValues   Kind = "values"          // one INSERT … (columns) VALUES, or of empty rows

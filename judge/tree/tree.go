@@ -54,8 +54,8 @@ type Leaf uint8
 // The kinds of leaves.
 const (
 	Plain       Leaf = iota
-	Placeholder      // the label is its spelling
-	Literal          // the label is its value
+	Placeholder      // a placeholder, whose label is its spelling
+	Literal          // a literal, whose label is its value
 )
 
 // Wrap is a kind of statement that contains other statements.
@@ -77,7 +77,7 @@ type Form uint8
 
 // The forms of an INSERT.
 const (
-	Values  Form = iota // also VALUES () and () VALUES ()
+	Values  Form = iota // VALUES with rows, also VALUES () and () VALUES ()
 	Set                 // one row
 	Default             // DEFAULT VALUES: one row without columns
 	Query               // SELECT, TABLE, WITH, EXEC: rows that the text does not hold
@@ -90,7 +90,7 @@ type Insert struct {
 	Listed  bool
 	Columns []*Node
 	Names   []string  // the columns' names in lower case, without qualifier
-	Rows    [][]*Node // nil for Query
+	Rows    [][]*Node // the values of each row; nil if the form is Query
 	Source  *Node     // for Query
 	// With holds the names in a WITH before the INSERT, if the form is Query: a fill may
 	// add to it. For other forms, WITH is among the Kids.

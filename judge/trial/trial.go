@@ -109,7 +109,7 @@ type Verdict struct {
 	// Excused reports whether an INSERT … SELECT is rightly refused, since no key can be
 	// numbered into it, or the INSERTs are into temporary tables.
 	Excused bool
-	Took    time.Duration // how long keyfill took
+	Took    time.Duration // how long keyfill took to answer
 }
 
 // Try judges keyfill's answer about a query.

@@ -37,7 +37,7 @@ type Server struct {
 // Session answers for one connection.
 type Session interface {
 	reset()                         // called for sp_reset_connection, before a request
-	statement(call Call) []byte     // returns the tokens of the answer
+	statement(call Call) []byte     // answers a statement: returns the tokens of the answer
 	transaction(kind uint16) []byte // returns the tokens of the answer to a request to the transaction manager
 }
 
@@ -264,7 +264,7 @@ func (r *tdsReader) uint32() uint32 { return binary.LittleEndian.Uint32(r.bytes(
 // value reads a type and a value of it.
 func (r *tdsReader) value() (any, error) {
 	switch kind := r.bytes(1)[0]; kind {
-	case 0xe7, 0xa7, 0xa5: // NVARCHAR, VARCHAR, VARBINARY
+	case 0xe7, 0xa7, 0xa5: // NVARCHAR, VARCHAR and VARBINARY
 		size := r.uint16()
 		if kind != 0xa5 {
 			r.bytes(5) // collation
@@ -306,7 +306,7 @@ func (r *tdsReader) value() (any, error) {
 		var u mssql.UniqueIdentifier
 		err := u.Scan(b)
 		return strings.ToLower(u.String()), err
-	case 0x1f: // NULL without a type
+	case 0x1f: // the type of a NULL without a type
 		return nil, nil
 	case 0x2b: // DATETIMEOFFSETN
 		r.bytes(1) // scale

@@ -23,7 +23,7 @@ type Engine struct {
 	Name    string // the engine's name in -run
 	Driver  string // the driver's name as registered with database/sql
 	Dialect *dialect.Dialect
-	Server  *testdb.Server // nil for SQLite
+	Server  *testdb.Server // the server of the engine; nil for SQLite
 	Params  string         // parameters that are added to the DSN
 	Memory  bool           // whether it is SQLite in memory, whose data only one connection can see
 	mattn   bool           // whether it is SQLite through mattn/go-sqlite3

@@ -21,7 +21,7 @@ import (
 type PlainStore struct {
 	mu       sync.Mutex
 	states   map[string]*plainCounter // by name
-	marks    map[string]*plainMark    // by name and worker
+	marks    map[string]*plainMark    // the marks of workers, by the state's name and the worker
 	series   map[string][]*plainSeries
 	bindings map[string]plainBinding // the state (stored counter) that numbers each column
 	open     int                     // how many databases have the store open
@@ -41,7 +41,7 @@ type plainMark struct {
 type plainSeries struct {
 	keysource.Series
 	owner string
-	until time.Time // when the lease ends
+	until time.Time // when the lease of the series ends
 }
 
 // NewPlain returns a store without states (stored counters).

@@ -17,7 +17,7 @@ import (
 
 // Database is where a program stores the shop.
 type Database struct {
-	Engine string // mysql, postgres or sqlite
+	Engine string // the name of the engine: mysql, postgres or sqlite
 	DSN    string // the data source name as the engine's driver reads it
 }
 

@@ -20,8 +20,8 @@ import (
 // test is a Go test that runs a trial, or mutants of it.
 type test struct {
 	name   string // the name of the test function
-	folder string // the folder of its package
-	binary string // the compiled test program
+	folder string // the folder of the test's package
+	binary string // the path of the compiled test program
 	mutant string // the only mutant to run; empty for all
 }
 

@@ -38,9 +38,9 @@ const MaxKey = "max key"
 
 // Names of functions that no engine has, and that this package adds.
 const (
-	serverName = "sim_server"      // returns the identity of the server
-	clientTime = "sim_client_time" // returns the time of the process's clock; for mutants
-	seriesEnd  = "sim_series_end"  // returns one more than the last integer of the present series; for mutants
+	serverName = "sim_server"      // a function that returns the identity of the server
+	clientTime = "sim_client_time" // a function that returns the time of the process's clock; for mutants
+	seriesEnd  = "sim_series_end"  // a function that returns one more than the last integer of the present series; for mutants
 )
 
 // servers replaces the texts by which engines identify a server, by a call of sim_server.

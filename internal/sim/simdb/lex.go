@@ -13,10 +13,10 @@ type token struct {
 }
 
 const (
-	word        byte = 'w' // in lower case unless it is quoted
+	word        byte = 'w' // a word or name, in lower case unless it is quoted
 	number      byte = 'n'
 	literal     byte = 't' // a quoted text, without its quotes
-	placeholder byte = '?' // its text is empty or a number
+	placeholder byte = '?' // a placeholder, whose text is empty or a number
 	sign        byte = 's'
 	end         byte = 'e'
 )

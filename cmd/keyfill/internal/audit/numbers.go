@@ -33,7 +33,7 @@ type Finding struct {
 	Parent   map[string]any `json:"parent,omitempty"` // the columns within which the row is numbered, with their values
 	From     int64          `json:"from"`             // the first number that the finding is about; To is the last one
 	To       int64          `json:"to"`
-	Rows     int64          `json:"rows"` // the number of rows in the finding
+	Rows     int64          `json:"rows"` // how many rows the finding is about
 	Message  string         `json:"message"`
 }
 
@@ -41,8 +41,8 @@ type Finding struct {
 type Summary struct {
 	Audited, State string
 	Strict         bool
-	Rows           int64 // rows that have a number
-	Known          int64 // cancelled numbers that no row has
+	Rows           int64 // the number of rows that have a number
+	Known          int64 // the number of cancelled numbers that no row has
 	Missing        int64 // numbers that no row has, in a sequence with blocks, where that is normal
 	First, Last    int64 // the least and the greatest number of all rows
 	Next           int64 // the next number in the state (the stored counter); 0 if it was not compared
@@ -65,7 +65,7 @@ type walk struct {
 
 	above                     int64 // rows whose number is next or greater; firstAbove and lastAbove include cancelled numbers
 	firstAbove, lastAbove     int64
-	below                     int64 // rows with numbers below 1
+	below                     int64 // the number of rows with numbers below 1
 	leastBelow, greatestBelow int64
 	missing, known            int64 // numbers without a row: known counts the cancelled numbers, missing the numbers that may be missing
 }

@@ -96,7 +96,7 @@ func (r *run) compareParents() error {
 type statePage struct {
 	states []parentState    // the states of this numbering whose names show the parent's values
 	hashed map[string]int64 // the next numbers of the other states of this numbering, by the states' names
-	read   int              // how many rows were read
+	read   int              // how many rows of keyfill_sequences were read
 	last   string           // the name of the last row that was read
 }
 

@@ -29,7 +29,7 @@ type Table struct {
 	options *Options
 	db      *sql.DB // opened with the plain driver, without keyfill
 	dialect *dialect.Dialect
-	mount   *keyfill.Mount // makes the keys
+	mount   *keyfill.Mount // the mount (keyfill's handle on the database), which makes the keys
 	name    string         // the table's name in the policy
 
 	found      *catalog.Table
@@ -178,7 +178,7 @@ func (b *Table) change(ctx context.Context, last any, keys []driver.Value) (foun
 		}
 		changed += int(n)
 		if n == 0 && b.locator == "" {
-			rows = rows[:i] // no row without a key is left
+			rows = rows[:i] // no row without a key is left, so forget the remaining keys
 			break
 		}
 	}

@@ -30,7 +30,7 @@ type Options struct {
 	Rows        int           // the rows stored under each layout (a kind of key in one form)
 	Rounds      int           // how often each layout and way is measured
 	Time        time.Duration // how long each way to make keys inserts; 0 skips the ways
-	MaxRows     int           // the most rows that each way stores
+	MaxRows     int           // the most rows that each way to make keys stores
 	Connections []int
 }
 
@@ -58,7 +58,7 @@ type bench struct {
 	progress *terminal.Progress
 	rowsLeft int           // rows that are not stored yet under the layouts
 	rowsDone int           // rows that are stored under the layouts
-	filling  time.Duration // how long it took to store rowsDone
+	filling  time.Duration // how long it took to store the rows of rowsDone
 	waysLeft int           // how many measurements of ways to make keys remain
 	ways     int           // how many measurements of ways to make keys are done
 	inserts  time.Duration // how long the measurements of ways to make keys took
@@ -259,7 +259,7 @@ func (b *bench) insert(ctx context.Context, r *Report, i, connections int) error
 // inserted is the result of measuring a way to make keys.
 type inserted struct {
 	stored  int64   // the rows stored, including the first one of each connection
-	rate    float64 // rows a second
+	rate    float64 // how many rows were stored in a second
 	retries int64   // INSERTs that failed because of other transactions, and were sent again
 }
 

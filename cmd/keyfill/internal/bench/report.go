@@ -26,7 +26,7 @@ type Report struct {
 	Layouts     []*layoutLine `json:"layouts"`
 	Ways        []*wayLine    `json:"ways"`
 
-	layouts []*layoutLine // in the order of bench.layouts
+	layouts []*layoutLine // the results in the order of bench.layouts
 }
 
 // layoutLine is the result of measuring a layout.

@@ -47,7 +47,7 @@ func ReadFolded(ctx context.Context, db *sql.DB, d *dialect.Dialect, schema, tab
 	}
 	all, listErr := catalog.List(ctx, d, q, schemas)
 	if listErr != nil {
-		return nil, err // err is more specific than listErr
+		return nil, err // err says more precisely than listErr what is wrong
 	}
 	return nil, fmt.Errorf("%w%s", err, nearest.DidYouMean(written, all.Names()))
 }

@@ -26,7 +26,7 @@ import (
 var comparisonPragmas = []string{"journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-2000)"}
 
 const (
-	batch = 1000 // rows in a transaction
+	batch = 1000 // how many rows a transaction stores
 
 	comparisonIntro = `%s rows for each kind of key, into a new SQLite file: write-ahead log,
 synchronous=NORMAL, a page cache of 2 MB (SQLite's default); a prepared INSERT for
@@ -102,8 +102,8 @@ func openKeyed(l dialect.Layout) func(driver.Connector) (*sql.DB, error) {
 // measurement holds the time and the space that the rows took.
 type measurement struct {
 	time  time.Duration
-	bytes int64 // the size of the file
-	pages int   // pages that SQLite wrote
+	bytes int64 // the size of the database file in bytes
+	pages int   // how many pages SQLite wrote
 }
 
 // compare measures all contenders and prints the results.

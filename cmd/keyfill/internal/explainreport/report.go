@@ -26,7 +26,7 @@ type Options struct {
 	Summary   *bool // whether to print counts instead of the statements; if nil, counts are printed for a log only
 	In        io.Reader
 	Out       io.Writer
-	ErrOut    io.Writer // shows the progress
+	ErrOut    io.Writer // the output for the progress bar
 }
 
 // Answer answers the requests of in, which are lines of JSON, and counts them by outcome.

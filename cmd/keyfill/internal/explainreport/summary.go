@@ -18,8 +18,8 @@ import (
 const (
 	maxGroups   = 1000  // groups, which are combinations of table, outcome and reason
 	maxShapes   = 10000 // different statements, apart from their values, over all groups
-	maxExamples = 3     // examples of a group
-	maxHints    = 1000  // tables for which a hint is kept
+	maxExamples = 3     // how many examples of a group are shown
+	maxHints    = 1000  // how many tables a hint is kept for
 )
 
 // Summary counts statements by table, outcome and reason.
@@ -28,7 +28,7 @@ type Summary struct {
 	groups map[groupKey]*group
 	shapes int
 	hints  map[string]string
-	total  map[string]int // statements by outcome
+	total  map[string]int // the number of statements by outcome
 }
 
 // groupKey identifies statements that are counted together.

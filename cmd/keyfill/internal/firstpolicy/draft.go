@@ -23,7 +23,7 @@ import (
 // Input says from where the first policy is made: from a database, or from SQL scripts.
 type Input struct {
 	Database database.Address
-	Scripts  []string // files of SQL
+	Scripts  []string // the names of files with SQL
 	Dialect  string   // the dialect of the scripts
 	Schemas  []string // schemas of the database besides the current one
 }

@@ -20,8 +20,8 @@ type engine struct {
 	widened   string // what the user has to expect while the statement widen runs
 	referring string // the query for the foreign keys that refer to the key
 
-	add     string // adds a column that may be NULL
-	uuid    string // the type of a column of UUIDs
+	add     string // the statement that adds a column that may be NULL
+	uuid    string // the type that the engine uses for a column of UUIDs
 	notNull string // makes the column that add has added NOT NULL; empty if the engine cannot do that
 	index   string // makes a unique index {index} of the new column; {index schema} and {bare table} are for SQLite
 

@@ -17,7 +17,7 @@ import (
 // numbering holds the rows of keyfill_sequences about a column. A state is a row that holds
 // a counter.
 type numbering struct {
-	states  []state  // the states that number the column
+	states  []state  // the states (rows with a counter) that number the column
 	sharing []string // the names of those states that number other columns too
 	rows    []string // the names of all rows that name the column
 	shared  []string // the names in rows whose states number other columns too
@@ -59,7 +59,7 @@ func (f *figures) readRows(ctx context.Context, db *sql.DB) (all []sequenceRow, 
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var name, table, column, parameters sql.NullString // Oracle stores empty text as NULL
+		var name, table, column, parameters sql.NullString // all of these may be NULL, since Oracle stores empty text as NULL
 		var next int64
 		if err := rows.Scan(&name, &next, &table, &column, &parameters); err != nil {
 			return nil, err
