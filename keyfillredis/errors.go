@@ -75,7 +75,7 @@ type access uint8
 const (
 	byFields access = iota // the servers are given by fields of the policy
 	byDSN
-	byClient // the servers are those of a client that the program has made
+	byClient // the servers are given by a client of the program
 )
 
 // login returns the error for a user that Redis refuses.

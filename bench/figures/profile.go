@@ -31,7 +31,7 @@ type Part struct {
 	Name   string  `json:"name"`
 	Time   float64 `json:"time"`   // nanoseconds of CPU for each repetition
 	Memory float64 `json:"memory"` // the nanoseconds of Time in which memory is allocated
-	Rival  float64 `json:"rival"`  // the nanoseconds that the rival takes in this part
+	Rival  float64 `json:"rival"`  // the rival's time for this part, in nanoseconds
 }
 
 // way is a way to use keyfill that is profiled, with its rival. If the rival has no name,
