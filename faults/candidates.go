@@ -383,7 +383,7 @@ func (f *finder) expr(e ast.Expr) {
 		}
 		if e, ok := n.(ast.Expr); ok && f.info.Types[e].Value != nil {
 			_, literal := n.(*ast.BasicLit)
-			return literal // of a constant expression only a literal that is the whole constant is changed
+			return literal // change a literal only if it is a whole constant, not if it is a part of one
 		}
 		return true
 	})

@@ -4,8 +4,8 @@ var belowField = of("below", "The first integer that the sequence does not give,
 	judged[int64](leastBelow), func(s *Source) *int64 { return &s.Below }).as(1_000_000_000).
 	ruled(fieldRules{check: checkBelow, suit: namer.suitBelow, upstream: "the column's own counter knows nothing of the store that upstream names"})
 
-// leastBelow is the least value of the field below, the first integer that a sequence does
-// not give: with 2 the sequence gives a single integer, 1.
+// leastBelow is the least value of the field below (the first integer that a sequence does
+// not give).
 const leastBelow = 2
 
 // checkBelow checks the field below of the sequence at p.

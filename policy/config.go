@@ -20,9 +20,8 @@ type Config struct {
 	// determines the dialect from the database/sql driver.
 	Dialect string
 
-	// DefaultSchema is the schema of a table that a query names without a schema,
-	// written as in SQL. If it is empty, such a table matches only entries that have no
-	// schema.
+	// DefaultSchema is the schema of a table that a query names without a schema, written as
+	// in SQL. If it is empty, such a table matches only entries that have no schema.
 	DefaultSchema string
 
 	// SQLMode, StandardConformingStrings and QuotedIdentifier are the settings of the
@@ -50,10 +49,9 @@ type Config struct {
 	Check string
 
 	// EnsureSchema is the default for the sources of the file that have no ensure_schema,
-	// see [Source.EnsureSchema]. It applies to the kinds that have the field, where it is
-	// of use. The row of a state with a name of its own is not created by this field: for
-	// that, set EnsureSchema or Create in the source. In Go a source cannot set it to
-	// false.
+	// see [Source.EnsureSchema]. It applies to the kinds that have the field, where it is of
+	// use. The row of a state with a name of its own is not created by this field: for that,
+	// set EnsureSchema or Create in the source. In Go a source cannot set it to false.
 	EnsureSchema bool
 
 	// Fill is the set of values that count as "no key" in an INSERT. Zero means
@@ -61,9 +59,9 @@ type Config struct {
 	// integers on MySQL and MariaDB only ([dialect.Dialect.ZeroIsNoKey]).
 	Fill Fill
 
-	// Stores are databases, besides the application's own, that keep the states (stored
-	// counters) of sources, such as their counters. They are indexed by name, which is
-	// spelled as the name of a source is and is not "none".
+	// Stores are databases, besides the application's own, that keep the states (counters)
+	// of sources, such as their counters. They are indexed by name, which is spelled as the
+	// name of a source is and is not "none".
 	Stores map[string]Store
 
 	// StoreWait is how long an INSERT waits for a store that does not answer, unless the
@@ -102,10 +100,9 @@ type Table struct {
 	// If several columns share a state, the least of their bounds applies to all.
 	MaxBits int
 
-	// LastInsertID is how the application learns the integer that was filled into
-	// Column. Empty means [LastInsertIDSession] on MySQL and MariaDB,
-	// [LastInsertIDResult] on SQLite, and [LastInsertIDOff] elsewhere and if the layout
-	// is string.
+	// LastInsertID is how the application learns the integer that was filled into Column.
+	// Empty means [LastInsertIDSession] on MySQL and MariaDB, [LastInsertIDResult] on
+	// SQLite, and [LastInsertIDOff] elsewhere and if the layout is string.
 	LastInsertID LastInsertID
 
 	// Keys are further key columns, or all key columns if Column is empty.

@@ -8,9 +8,9 @@ var createField = of("create", "Whether keyfill creates the row of the state whe
 	optional(boolean), func(s *Source) **bool { return &s.Create }).as(true)
 
 // withDefaultSchema returns s, a source of kind k, as it is in a file with ensure_schema:
-// true. isNamed reports whether its state (a stored counter) has a name that other entries
-// and files may use. If such a name were misspelt, a second state would begin, so its row
-// is created only if the source itself says so.
+// true. isNamed reports whether its state (counter) has a name that other entries and files
+// may use. If such a name were misspelt, a second state would begin, so its row is created
+// only if the source itself says so.
 func (k *kind) withDefaultSchema(s Source, isNamed bool) Source {
 	switch {
 	case s.EnsureSchema, s.saysNoSchema, !k.reads(ensureSchemaField):

@@ -53,9 +53,8 @@ func (p *Policy) Entries() []Entry {
 	return all
 }
 
-// EntryOf returns the entry that [Policy.Match] would use for a table. The names are
-// folded as the engine compares names; schema is empty if the table is named without
-// one.
+// EntryOf returns the entry that [Policy.Match] would use for a table. The names are folded
+// as the engine compares names; schema is empty if the table is named without one.
 func (p *Policy) EntryOf(schema, table string) (Entry, bool) {
 	full := tableName{schema, table}
 	if schema == "" {

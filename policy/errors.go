@@ -11,9 +11,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Error is one mistake in a configuration. [Load], [LoadFS], [Parse] and
-// [Config.Compile] return one, or several joined in the order of their positions.
-// errors.As finds the first.
+// Error is one mistake in a configuration. [Load], [LoadFS], [Parse] and [Config.Compile]
+// return one, or several joined in the order of their positions. errors.As finds the first.
 type Error struct {
 	File   string // the path that was given to Load or LoadFS; empty without a file
 	Line   int    // the line of the mistake, from 1; 0 if it is not known
@@ -28,9 +27,8 @@ type Error struct {
 // error of the text names a section of docs/errors.md.
 const noSection = "-"
 
-// Error returns the mistake as keyfill.yaml:7:14: table "orders": …
-// [docs/errors.md#policy]. If several are joined, only the last one names the section
-// of docs/errors.md.
+// Error returns the mistake as keyfill.yaml:7:14: table "orders": … [docs/errors.md#policy].
+// If several are joined, only the last one names the section of docs/errors.md.
 func (e *Error) Error() string {
 	where, line, column := e.File, ":%d", ":%d"
 	if where == "" {

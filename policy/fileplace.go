@@ -96,8 +96,7 @@ func (p place) label() string {
 	return b.String()
 }
 
-// mayHideSecret reports whether an unknown name at p may be a part of a DSN, or a
-// password.
+// mayHideSecret reports whether an unknown name at p may be a part of a DSN, or a password.
 func (p place) mayHideSecret() bool {
 	return p.section == "stores" || p.section == "" && p.field == "stores"
 }
@@ -110,8 +109,7 @@ var storeWords = []string{
 	"ca", "cert", "key", "server_name",
 }
 
-// shown returns a name or a tag of the file at p for a message, hidden if it may be
-// secret.
+// shown returns a name or a tag of the file at p for a message, hidden if it may be secret.
 func (p place) shown(s string) string {
 	if p.mayHideSecret() && !slices.Contains(storeWords, s) {
 		return hidden

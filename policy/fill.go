@@ -14,8 +14,7 @@ const (
 	FillZero                     // zero: 0 for integers; '' and the zero UUID for others
 )
 
-// fillWords are the words of the file for the members of a Fill, in the order of their
-// bits.
+// fillWords are the words of the file for the members of a Fill, in the order of their bits.
 var fillWords = []string{"missing", "null", "default", "zero"}
 
 // fillAll is the set of all members. It is the default, except that FillZero is left out

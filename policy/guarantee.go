@@ -33,15 +33,14 @@ const (
 	NotUnique Uniqueness = "no"
 	// UniqueByChance means that random bits make equal keys improbable, but not impossible.
 	UniqueByChance Uniqueness = "by chance"
-	// UniqueByWorker means that keys are kept apart by the worker's number alone, which
-	// no two processes may share, and by a clock that does not go back between two
-	// processes.
+	// UniqueByWorker means that keys are kept apart by the worker's number alone, which no
+	// two processes may share, and by a clock that does not go back between two processes.
 	UniqueByWorker Uniqueness = "by worker"
 	// UniqueInScope means that keys are unique together with the columns of the scope (the
 	// columns for whose values rows are numbered separately).
 	UniqueInScope Uniqueness = "in its scope"
-	// Unique means that the state (a stored counter) keeps keys apart, over all processes
-	// and restarts. If a store loses its last commits, a key can still be made twice.
+	// Unique means that the state (counter) keeps keys apart, over all processes and
+	// restarts. If a store loses its last commits, a key can still be made twice.
 	Unique Uniqueness = "yes"
 )
 
@@ -62,8 +61,7 @@ const (
 	OrderedInSpread Order = "in a spread"
 	// OrderedInProcess means that the keys of one process sort as they were made.
 	OrderedInProcess Order = "in a process"
-	// OrderedInScope means that the keys of one value of the scope sort as they
-	// were made.
+	// OrderedInScope means that the keys of one value of the scope sort as they were made.
 	OrderedInScope Order = "in its scope"
 	// Ordered means that all keys sort as they were made.
 	Ordered Order = "yes"

@@ -41,8 +41,8 @@ func Guarantees(s Source, d *dialect.Dialect) (g Guarantee, ok bool) {
 			g.Ordered = NotOrdered
 		}
 	case KindSnowflake, KindComposite:
-		// SQLite can keep no state (a stored counter) that the statement's transaction does
-		// not undo. Without a store, only the worker's number keeps the keys apart.
+		// SQLite can keep no state (counter) that the statement's transaction does not undo.
+		// Without a store, only the worker's number keeps the keys apart.
 		if s.Store == StoreNone || s.Store == "" && d.OneWriter {
 			g.Unique = UniqueByWorker
 		}

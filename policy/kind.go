@@ -41,8 +41,7 @@ type kind struct {
 	// stateful is the result of [Stateful] for this kind.
 	stateful bool
 
-	// layouts are the layouts that a policy may name for the keys; nil if it may name
-	// none.
+	// layouts are the layouts that a policy may name for the keys; nil if it may name none.
 	layouts []dialect.Layout
 
 	// layout is the default layout for all dialects. If it is empty, the dialect has
@@ -127,8 +126,8 @@ func (k *kind) complete(s Source, d *dialect.Dialect) Source {
 	return s
 }
 
-// ofDatabase implements open for kinds whose state (a stored counter) must be in a
-// database: it fails.
+// ofDatabase implements open for kinds whose state (counter) must be in a database: it
+// fails.
 func ofDatabase(s Source, _ keysource.Env) (keysource.Source, error) {
 	return nil, &Error{Msg: "a " + s.Kind + " needs a database: fill the table through one that is opened with it"}
 }

@@ -194,8 +194,7 @@ func invalidUTF8(data []byte) position {
 	return at
 }
 
-// syntaxMessage returns the YAML library's message without the library's name and the
-// line.
+// syntaxMessage returns the YAML library's message without the library's name and the line.
 func syntaxMessage(err error) string {
 	msg := strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(msg, "line "); ok {
@@ -218,11 +217,10 @@ func isTabbed(data []byte, line int, err error) bool {
 	return bytes.IndexByte(text[:len(text)-len(bytes.TrimLeft(text, " \t"))], '\t') >= 0
 }
 
-// syntaxLine returns the line in which the YAML library fails on data with err. The
-// line in the library's message is often the line before, or the line on which the
-// faulty mapping begins, and some messages have none (yaml/v3 3.0.6). So syntaxLine
-// searches, from there on, for the shortest beginning of data that gives the same
-// message.
+// syntaxLine returns the line in which the YAML library fails on data with err. The line in
+// the library's message is often the line before, or the line on which the faulty mapping
+// begins, and some messages have none (yaml/v3 3.0.6). So syntaxLine searches, from there
+// on, for the shortest beginning of data that gives the same message.
 func syntaxLine(data []byte, err error) int {
 	begin := 0
 	if rest, ok := strings.CutPrefix(err.Error(), "yaml: line "); ok {

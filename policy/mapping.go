@@ -8,8 +8,8 @@ import (
 
 // Mapping returns the mapping that turns the numbers of a counting source into keys, or nil
 // if the numbers are the keys. s is the source of a [RuleKey], state the name of its state
-// (a stored counter), and bits how many bits an integer may have, as in RuleKey; 0 means
-// 63. The error, of package keysource, is about an s or bits that [Config.Compile] refuses.
+// (counter), and bits how many bits an integer may have, as in RuleKey; 0 means 63. The
+// error, of package keysource, is about an s or bits that [Config.Compile] refuses.
 func (s Source) Mapping(state string, bits int) (keysource.Mapping, error) {
 	switch s.Kind {
 	case KindPseudorandom:

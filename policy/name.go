@@ -14,8 +14,7 @@ import (
 // engine takes has 128 (SQL Server, Oracle); SQLite sets no limit.
 const maxName = 255
 
-// namer reads names, of tables unless a method says otherwise, in the syntax of a
-// dialect:
+// namer reads names, of tables unless a method says otherwise, in the syntax of a dialect:
 //
 //	name = part { "." part }
 //	part = open { any character, close doubled } close    exact
@@ -97,8 +96,7 @@ func (n namer) part(name string) (p pattern, rest, msg string) {
 	return p, rest, ""
 }
 
-// quoted reads the part between the quote with which name begins and the closing quote,
-// end.
+// quoted reads the part between the quote with which name begins and the closing quote, end.
 func (n namer) quoted(name string, end byte) (p pattern, rest, msg string) {
 	doubles := end != ']' || n.d.Lexis.BracketsDouble
 	var b strings.Builder
@@ -144,8 +142,7 @@ func (n namer) isIdent(c rune) bool {
 	return strings.ContainsRune(n.d.Lexis.IdentPart, c)
 }
 
-// isSessions reports whether a table of this name belongs to a single session, as #t
-// does.
+// isSessions reports whether a table of this name belongs to a single session, as #t does.
 func (n namer) isSessions(table string) bool {
 	return table != "" && strings.IndexByte(n.d.Grammar.SessionNames, table[0]) >= 0
 }
@@ -159,8 +156,8 @@ func (n namer) hint(name string) string {
 	return "'" + n.d.QuoteIdent(name) + "'"
 }
 
-// join returns the folded parts as one name, for reports and as the name of a state (a
-// stored counter). Parts with a dot or a quote, which could be misread, are quoted.
+// join returns the folded parts as one name, for reports and as the name of a state
+// (counter). Parts with a dot or a quote, which could be misread, are quoted.
 func (n namer) join(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {

@@ -49,8 +49,8 @@ type entry struct {
 	schema, table pattern
 	literals      int // how many characters of the name are not wildcards
 
-	// keys are the key columns to fill; the names of their states (stored counters) are set
-	// later. line and lines are where the entry and its keys are in the file.
+	// keys are the key columns to fill; the names of their states (counters) are set later.
+	// line and lines are where the entry and its keys are in the file.
 	keys     []stateKey
 	line     int
 	lines    []KeyLines
@@ -73,8 +73,8 @@ type Rule struct {
 	Unsupported  Unsupported // [Refuse] or [Unfilled]
 	Identity     bool        // the engine makes every key, so statements are sent untouched
 
-	// Loose reports whether a state (a stored counter) is named after the table's schema,
-	// and the rule does not know whether that is the real schema; see [Policy.MatchFound].
+	// Loose reports whether a state (counter) is named after the table's schema, and the
+	// rule does not know whether that is the real schema; see [Policy.MatchFound].
 	Loose bool
 }
 
@@ -91,8 +91,8 @@ type RuleKey struct {
 	// INSERT … SELECT has rows.
 	Contiguous bool
 
-	// Joined reports whether the source makes the keys on the statement's own connection,
-	// in its transaction, and are rolled back with the rows.
+	// Joined reports whether the source makes the keys on the statement's own connection, in
+	// its transaction, so that they are rolled back with the rows.
 	Joined bool
 
 	// Scope are the columns for each of whose values rows are numbered separately,
@@ -106,8 +106,8 @@ type RuleKey struct {
 	// default.
 	SaysLastInsertID bool
 
-	// State is the name of the source's state (a stored counter): keys with the same State
-	// share a source. It may hold {value:x}, see [RuleKey.StateFor].
+	// State is the name of the source's state (counter): keys with the same State share a
+	// source. It may hold {value:x}, see [RuleKey.StateFor].
 	State string
 
 	// Own reports whether State is named after the column alone, since its source is
@@ -205,8 +205,8 @@ func (p *Policy) rule(e *entry, schema string, full tableName) *Rule {
 	return &r
 }
 
-// isLoose reports whether a state (a stored counter) of e is named after the real schema of
-// the table, which may differ from schema, the one in the query or empty.
+// isLoose reports whether a state (counter) of e is named after the real schema of the
+// table, which may differ from schema, the one in the query or empty.
 func (e *entry) isLoose(schema string) bool {
 	return e.isBare() && slices.ContainsFunc(e.keys, func(k stateKey) bool {
 		return Stateful(k.Source) && (k.name == nil && schema != "" || k.name.has(wordSchema))
@@ -229,9 +229,9 @@ type Found struct {
 }
 
 // MatchFound is [Policy.Match] for a table that the engine has found. A source that is
-// written in a table's entry, without a name, has a separate state (stored counter) for
-// each real table. If that entry has no schema, the name of the state contains the schema,
-// unless Home is set. A name without a schema matches an entry with one only if there is a
+// written in a table's entry, without a name, has a separate state (counter) for each real
+// table. If that entry has no schema, the name of the state contains the schema, unless Home
+// is set. A name without a schema matches an entry with one only if there is a
 // default_schema, or if an entry without a schema matches too.
 func (p *Policy) MatchFound(f Found, table string) *Rule {
 	full := tableName{f.Schema, table}

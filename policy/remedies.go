@@ -8,8 +8,8 @@ var onBehindField = of("on_behind", "What happens when the table has greater key
 var onStoreRollbackField = of("on_store_rollback", "What happens when the state has gone back. error: the INSERT is an error; advance, for all but native: the state is raised above the integers that the process has seen; warn, for native with block 1: the INSERT gets what the engine's sequence gives. Left out, it is error, and warn for native with block 1.",
 	word[keysource.Remedy](fieldWhat("on_store_rollback"), remedies), func(s *Source) *keysource.Remedy { return &s.OnStoreRollback }).as("advance")
 
-// checkRollback checks what the source at p is to do about a state (a stored counter) that
-// has gone back.
+// checkRollback checks what the source at p is to do about a state (counter) that has gone
+// back.
 func checkRollback(m *mistakes, p place, s Source) {
 	if s.OnStoreRollback == keysource.RemedyWarn {
 		m.wrong(p.in("on_store_rollback"), "a %s that went on from there would give keys twice; say error or advance", s.Kind)

@@ -74,8 +74,7 @@ func judged[V int | int64](least V) shape[V] {
 	return shape[V]{read: s.read, schema: s.schema.with("minimum", least)}
 }
 
-// choice returns the shape of an integer that is one of numbers, for the field called
-// name.
+// choice returns the shape of an integer that is one of numbers, for the field called name.
 func choice(name string, numbers []int) shape[int] {
 	s := number[int]()
 	return shape[int]{

@@ -70,8 +70,7 @@ func checkSnowflake(m *mistakes, p place, s Source) {
 	}
 }
 
-// checkBits checks the bits of the snowflake at p, and reports whether
-// they are right.
+// checkBits checks the bits of the snowflake at p, and reports whether they are right.
 func checkBits(m *mistakes, p place, s Source) bool {
 	custom := ""
 	var missing []string

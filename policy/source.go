@@ -25,7 +25,7 @@ func (s Source) CreateRow() bool {
 }
 
 // KeyTable is an existing table, made and still used by other programs, that holds the
-// states (stored counters) of sources. Its names are written as in SQL.
+// states (counters) of sources. Its names are written as in SQL.
 type KeyTable struct {
 	Name    string
 	Key     string // the column that names the source of a row; empty if the table has one row
@@ -35,9 +35,8 @@ type KeyTable struct {
 	Version string // the column that counts changes, for [LockOptimistic]; empty if there is no such column
 }
 
-// Scope holds one or more columns, for each of whose values rows are numbered
-// separately. A pointer to it keeps [Source] comparable: Scope: &policy.Scope{{Column:
-// "order_id"}}.
+// Scope holds one or more columns, for each of whose values rows are numbered separately. A
+// pointer to it keeps [Source] comparable: Scope: &policy.Scope{{Column: "order_id"}}.
 type Scope []ScopeColumn
 
 // ScopeColumn is a column of a Scope, such as the column that names a row's parent.
@@ -73,15 +72,15 @@ type Source struct {
 	// day from 00:00 UTC, such as 2020-01-01, which is the default.
 	Epoch keysource.Epoch
 
-	// Name is the name of the state (a stored counter) of a sequence or snowflake. Empty
-	// means the name of the entry of [Config.Sources], or table.column for a source in a
-	// table's entry. It may hold {schema}, {table} and, more than once, {value:x} for a
-	// value called x that comes with the execution; then there are as many states.
+	// Name is the name of the state (counter) of a sequence or snowflake. Empty means the
+	// name of the entry of [Config.Sources], or table.column for a source in a table's
+	// entry. It may hold {schema}, {table} and, more than once, {value:x} for a value called
+	// x that comes with the execution; then there are as many states.
 	Name string
 
-	// Store is where the state (a stored counter) of a sequence or snowflake is kept: the
-	// name of an entry of [Config.Stores]. Empty means the application's own database, and
-	// [StoreNone], for a snowflake, nowhere.
+	// Store is where the state (counter) of a sequence or snowflake is kept: the name of an
+	// entry of [Config.Stores]. Empty means the application's own database, and [StoreNone],
+	// for a snowflake, nowhere.
 	Store string
 
 	// Upstream is the store from which a sequence in the application's own database
@@ -102,10 +101,9 @@ type Source struct {
 	Start int64
 
 	// Below is the first integer that a sequence does not give, since the column's own
-	// counter (AUTO_INCREMENT, IDENTITY, a default) gives the integers from there on.
-	// The engine is asked whether its counter is as high. The start and the greatest
-	// key are determined from the keys below it only. 0 means that there is no such
-	// integer.
+	// counter (AUTO_INCREMENT, IDENTITY, a default) gives the integers from there on. The
+	// engine is asked whether its counter is as high. The start and the greatest key are
+	// determined from the keys below it only. 0 means that there is no such integer.
 	Below int64
 
 	// StartAt is the least integer that a sequence gives, while another sequence of the
@@ -132,15 +130,15 @@ type Source struct {
 	// no other source, no default and no counter of the column does.
 	Exclusive bool
 
-	// FollowExplicit raises the state (a stored counter) of a sequence above the keys that
-	// INSERTs bring.
+	// FollowExplicit raises the state of a sequence (counter) above the keys that INSERTs
+	// bring.
 	FollowExplicit bool
 
-	// OnBehind and OnStoreRollback are what a source does if its state is too low: lower
-	// than a key of the table, or than the state was before. A snowflake has OnBehind
-	// alone, and not [keysource.RemedyAdvance]. For a native source with Block 1, empty
-	// means [keysource.RemedyWarn]; for a sequence that follows the keys of INSERTs, an
-	// empty OnBehind means [keysource.RemedyAdvance]. In other cases empty means
+	// OnBehind and OnStoreRollback are what a source does if its state is too low: below a
+	// key of the table, or than before. A snowflake has OnBehind alone, and not
+	// [keysource.RemedyAdvance]. For a native source with Block 1, empty means
+	// [keysource.RemedyWarn]; for a sequence that follows the keys of INSERTs, an empty
+	// OnBehind means [keysource.RemedyAdvance]. In other cases empty means
 	// [keysource.RemedyError].
 	OnBehind, OnStoreRollback keysource.Remedy
 
@@ -167,29 +165,25 @@ type Source struct {
 
 	// Transaction says in which transaction the numbers of a sequence are reserved: a
 	// separate one ([TransactionAutonomous], also if empty), or the application's own
-	// ([TransactionJoined]), which leaves no gaps but lets only one transaction at a time
-	// reserve.
+	// ([TransactionJoined]), without gaps and for one transaction at a time.
 	Transaction string
 
-	// Lock says how a source keeps two statements from reserving the same number, or that
-	// it does not: for a sequence, pseudorandom, scatter or coprime [LockPessimistic] (also
-	// if empty) or [LockOptimistic]; for maxplusone [LockRange] (also if empty) or
-	// [LockNone].
+	// Lock says how a source keeps two statements from reserving the same number, or that it
+	// does not: for a sequence, pseudorandom, scatter or coprime [LockPessimistic] (also if
+	// empty) or [LockOptimistic]; for maxplusone [LockRange] (also if empty) or [LockNone].
 	Lock string
 
-	// Via says how the state (a stored counter) of a sequence is read and written: by
-	// statements on its table ([ViaTable], also if empty), or by the stored procedure that
-	// Procedure names ([ViaProcedure]). An empty Procedure means the procedure that keyfill
-	// ships.
+	// Via says how the state (counter) of a sequence is read and written: by statements on
+	// its table ([ViaTable], also if empty), or by the stored procedure that Procedure
+	// names ([ViaProcedure]). An empty Procedure means keyfill's own procedure.
 	Via, Procedure string
 
-	// Table is an existing table that holds the state (a stored counter) of a sequence,
-	// pseudorandom, scatter or coprime; nil means keyfill's own table.
+	// Table is an existing table that holds the state (counter) of a sequence, pseudorandom,
+	// scatter or coprime; nil means keyfill's own table.
 	Table *KeyTable
 
-	// Scope holds the columns for each of whose values a sequence numbers rows
-	// separately, such as the column of the parent. nil means one numbering for the
-	// table.
+	// Scope holds the columns for each of whose values a sequence numbers rows separately,
+	// such as the column of the parent. nil means one numbering for the table.
 	Scope *Scope
 
 	// Sequence is the engine's sequence that a native source reads, written as in SQL;
@@ -217,8 +211,8 @@ type Source struct {
 	Collation string
 
 	// Key is a text that decides the order of a scatter's keys; empty means the name of its
-	// state. Key need not be secret, since a scatter only spreads its keys and does not
-	// hide their order.
+	// state. Key need not be secret: a scatter spreads its keys and does not hide their
+	// order.
 	Key string
 
 	// Spread is the name of a value that comes with the execution, a number from 0 to
@@ -257,8 +251,7 @@ func clonePointer[V any](p *V) *V {
 	return new(*p)
 }
 
-// sourceID holds the settings of a source with its defaults, in a form that ==
-// compares.
+// sourceID holds the settings of a source with its defaults, in a form that == compares.
 type sourceID struct {
 	source             Source
 	createRow          bool

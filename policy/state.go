@@ -12,8 +12,8 @@ var nameField = of("name", "The name of the state, which may hold {schema}, {tab
 var exclusiveField = of("exclusive", "Whether nothing else fills the column, although another source, a default or a counter of the column could.",
 	boolean, func(s *Source) *bool { return &s.Exclusive }).byDefault(false).as(true)
 
-// maxState is how many characters the name of a state (a stored counter) may have: as many
-// as the tables of a store hold.
+// maxState is how many characters the name of a state (counter) may have: as many as the
+// tables of a store hold.
 const maxState = 190
 
 // ColumnRef identifies a key column. Its names are folded.
@@ -23,8 +23,8 @@ type ColumnRef struct {
 	Column string
 }
 
-// showState is [show] for the name of a state (a stored counter): the colon of {value:x} is
-// no sign of a DSN.
+// showState is [show] for the name of a state (counter): the colon of {value:x} is no sign
+// of a DSN.
 func showState(name string) string {
 	if shown := show(strings.ReplaceAll(name, "{value:", "{")); shown == hidden {
 		return hidden
@@ -32,9 +32,9 @@ func showState(name string) string {
 	return fmt.Sprintf("%q", name)
 }
 
-// stateFault returns why a store cannot hold a state (a stored counter) of this name, or an
-// empty text if it can. A name that ends in a space is a fault, since MySQL and SQL Server
-// treat "a" and "a " as equal.
+// stateFault returns why a store cannot hold a state (counter) of this name, or an empty
+// text if it can. A name that ends in a space is a fault, since MySQL and SQL Server treat
+// "a" and "a " as equal.
 func stateFault(name string) string {
 	switch {
 	case name == "":
@@ -49,7 +49,7 @@ func stateFault(name string) string {
 	return ""
 }
 
-// checkState checks the name that the source at p gives to its state (a stored counter).
+// checkState checks the name that the source at p gives to its state (counter).
 func checkState(m *mistakes, p place, s Source) {
 	if s.Name == "" {
 		return

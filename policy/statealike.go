@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// alikeKeys holds the keys whose states (stored counters) have names made from the same
-// template, such as {schema}-{table}.
+// alikeKeys holds the keys whose states (counters) have names made from the same template,
+// such as {schema}-{table}.
 type alikeKeys struct {
 	name   template
 	kinds  map[alikeKind]*alikeStates
@@ -17,7 +17,7 @@ type alikeKeys struct {
 }
 
 // alikeKind holds the facts about a key that decide with which other keys it may share a
-// state (a stored counter).
+// state (counter).
 type alikeKind struct {
 	entry         *entry  // the key's entry, if that is exact and the name of the state contains the table
 	schema, table pattern // the entry's schema and table, as far as the name of the state contains them
@@ -27,7 +27,7 @@ type alikeKind struct {
 }
 
 // alikeStates holds the keys that have the same alikeKind: the same facts that decide
-// whether keys may share a state (a stored counter).
+// whether keys may share a state (counter).
 type alikeStates struct {
 	number  int
 	keys    []keyUse

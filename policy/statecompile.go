@@ -1,8 +1,8 @@
 package policy
 
 // ofColumn returns a name for the part of the column through which the source counts, and
-// which no two columns can share. It is empty if the source counts through a state (a
-// stored counter) of its own.
+// which no two columns can share. It is empty if the source counts through a state (counter)
+// of its own.
 func (s Source) ofColumn() string {
 	switch {
 	case s.Kind == KindMaxPlusOne:
@@ -26,7 +26,7 @@ func (k *compiler) checkOwn(u keyUse) {
 	}
 }
 
-// nameStates names the states (stored counters) of all keys and finds out which are shared.
+// nameStates names the states (counters) of all keys and finds out which are shared.
 func (k *compiler) nameStates() {
 	k.markWide()
 	if k.err() != nil {
@@ -77,10 +77,10 @@ func (k *compiler) fullName(e *entry) tableName {
 	return n
 }
 
-// markWide marks the keys whose states (stored counters) may serve several tables although
-// this does not follow from the name of the state. These are the keys of globs if the
-// state's name does not distinguish the matched tables, and keys the names of whose states
-// may become equal. All of these get the least MaxBits among them.
+// markWide marks the keys whose states (counters) may serve several tables although this
+// does not follow from the name of the state. These are the keys of globs if the state's
+// name does not distinguish the matched tables, and keys the names of whose states may
+// become equal. All of these get the least MaxBits among them.
 func (k *compiler) markWide() {
 	named := make(map[string]*alikeKeys) // indexed by the template of the state's name
 	for _, u := range k.uses {
@@ -110,8 +110,8 @@ func (k *compiler) markWide() {
 	}
 }
 
-// meetsIn reports whether two keys whose states (stored counters) have the template name
-// can have the same state.
+// meetsIn reports whether two keys whose states (counters) have the template name can have
+// the same state.
 func (u keyUse) meetsIn(name template, v keyUse) bool {
 	if name.has(wordTable) {
 		switch {
@@ -120,8 +120,7 @@ func (u keyUse) meetsIn(name template, v keyUse) bool {
 		case !u.isGlob() && !v.isGlob(),
 			!u.isGlob() && u.isBare(), !v.isGlob() && v.isBare():
 			// Two exact entries never match the same table. Nor do a glob and an exact
-			// entry without a schema, since the exact entry wins for all tables of its
-			// name.
+			// entry without a schema, which wins for its name.
 			return false
 		case !u.table.meets(v.table):
 			return false
@@ -130,12 +129,11 @@ func (u keyUse) meetsIn(name template, v keyUse) bool {
 	return !name.has(wordSchema) || u.isBare() || v.isBare() || u.schema.meets(v.schema)
 }
 
-// otherSource is the message about a state (a stored counter) that two different sources
-// would share.
+// otherSource is the message about a state (counter) that two different sources would share.
 const otherSource = "the state %s is also that of another source; say name: in one of them"
 
-// useState notes which state (a stored counter) a key has, unless that depends on the table
-// that a glob matches. It reports a state that belongs to another source.
+// useState notes which state (counter) a key has, unless that depends on the table that a
+// glob matches. It reports a state that belongs to another source.
 func (k *compiler) useState(u keyUse) {
 	key := *u.key()
 	if u.isGlob() && (key.name == nil || key.name.has(wordTable) || key.name.has(wordSchema)) {

@@ -36,8 +36,8 @@ func (k RuleKey) StateFor(value func(name string) (string, bool)) (string, error
 	return b.String(), nil
 }
 
-// stateKey is a key of an entry whose state (a stored counter) has no name yet, since the
-// table is not known.
+// stateKey is a key of an entry whose state (counter) has no name yet, since the table is
+// not known.
 type stateKey struct {
 	RuleKey
 
@@ -45,7 +45,7 @@ type stateKey struct {
 	// own state.
 	name template
 
-	// wide reports whether several tables of a glob may share the state (a stored counter).
+	// wide reports whether several tables of a glob may share the state (counter).
 	wide bool
 
 	// apart reports whether the state's name contains the table's schema even if the entry
@@ -53,8 +53,7 @@ type stateKey struct {
 	apart bool
 }
 
-// stateUse holds the facts about a state (a stored counter) that follow from its name
-// alone.
+// stateUse holds the facts about a state (counter) that follow from its name alone.
 type stateUse struct {
 	source  Source
 	columns []ColumnRef // the columns of the entries without wildcards
@@ -63,14 +62,13 @@ type stateUse struct {
 	maxBits int // the least MaxBits (width of an integer) of the state's keys
 }
 
-// namesSchema reports whether the name of a state (a stored counter) of e contains
-// {schema}.
+// namesSchema reports whether the name of a state (counter) of e contains {schema}.
 func (e *entry) namesSchema() bool {
 	return slices.ContainsFunc(e.keys, func(k stateKey) bool { return k.name.has(wordSchema) })
 }
 
-// tells reports whether the name t distinguishes all tables that e matches, so that each
-// has a state (a stored counter) of its own.
+// tells reports whether the name t distinguishes all tables that e matches, so that each has
+// a state (counter) of its own.
 func (e *entry) tells(t template) bool {
 	if !e.isGlob() || t == nil {
 		return true
@@ -78,8 +76,7 @@ func (e *entry) tells(t template) bool {
 	return t.has(wordTable) && (!e.schema.wild || t.has(wordSchema))
 }
 
-// keysFor returns the keys of e for a table. The schema in full is empty if it is not
-// known.
+// keysFor returns the keys of e for a table. The schema in full is empty if it is not known.
 func (p *Policy) keysFor(e *entry, full tableName) []RuleKey {
 	var keys []RuleKey
 	for _, k := range e.keys {
@@ -121,8 +118,8 @@ func (p *Policy) keyFor(e *entry, k stateKey, full tableName) RuleKey {
 	return rk
 }
 
-// nameState sets the name of the state (a stored counter) of k, a key of e, for a table. It
-// returns the key column.
+// nameState sets the name of the state (counter) of k, a key of e, for a table. It returns
+// the key column.
 func (p *Policy) nameState(e *entry, k *stateKey, full tableName) ColumnRef {
 	n := full
 	if e.isBare() && !k.name.has(wordSchema) && !k.apart {

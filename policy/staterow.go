@@ -1,13 +1,12 @@
 package policy
 
-// keyRow identifies a row of an application's own table that holds a state (a stored
-// counter).
+// keyRow identifies a row of an application's own table that holds a state (counter).
 type keyRow struct {
 	store, table, row string
 }
 
-// rowOf returns the row that holds the state (a stored counter) called name of a source;
-// false if the state is in keyfill's own table.
+// rowOf returns the row that holds the state (counter) called name of a source; false if the
+// state is in keyfill's own table.
 func (n namer) rowOf(s Source, name string) (keyRow, bool) {
 	if s.Table == nil {
 		return keyRow{}, false

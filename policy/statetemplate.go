@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// template is the name of a state (a stored counter), with words in braces that are
-// replaced later:
+// template is the name of a state (counter), with words in braces that are replaced later:
 //
 //	template = { character | "{schema}" | "{table}" | "{value:" name "}" }
 //
@@ -29,8 +28,8 @@ const (
 	wordValue               // {value:x}
 )
 
-// parseTemplate reads the name of a state (a stored counter). If it is wrong, msg describes
-// the mistake.
+// parseTemplate reads the name of a state (counter). If it is wrong, msg describes the
+// mistake.
 func parseTemplate(name string) (t template, msg string) {
 	for rest := name; rest != ""; {
 		i := strings.IndexAny(rest, "{}")

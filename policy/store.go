@@ -8,9 +8,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Store is a database that keeps the states (stored counters) of sources, or a store
-// without SQL, whose driver is a keysource.StoreDriver. Its DSN is in no error of this
-// package, and is not shown when a Store is printed.
+// Store is a database that keeps the states (counters) of sources, or a store without SQL,
+// whose driver is a keysource.StoreDriver. Its DSN is in no error of this package, and is
+// not shown when a Store is printed.
 type Store struct {
 	// Driver is the name that the driver is registered by.
 	Driver string
@@ -40,8 +40,7 @@ type Store struct {
 	// and the password. Empty means that the store needs none.
 	UserEnv, PasswordEnv string
 
-	// TLS configures how the connections are secured. If it is nil, the addresses
-	// decide.
+	// TLS configures how the connections are secured. If it is nil, the addresses decide.
 	TLS *keysource.StoreTLS
 }
 

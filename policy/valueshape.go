@@ -18,8 +18,7 @@ type shape[V any] struct {
 	schema schema
 }
 
-// heading describes a key of a mapping: its name, whether it is required, and its
-// schema.
+// heading describes a key of a mapping: its name, whether it is required, and its schema.
 type heading struct {
 	name     string
 	required bool
@@ -167,8 +166,7 @@ func list[V any](s shape[V]) shape[[]V] {
 	}
 }
 
-// word returns the shape of a string that is one of words. what is what messages call
-// it.
+// word returns the shape of a string that is one of words. what is what messages call it.
 func word[V ~string](what string, words []string) shape[V] {
 	return shape[V]{
 		read: func(r *reader, p place, n *yaml.Node) V {
@@ -181,8 +179,7 @@ func word[V ~string](what string, words []string) shape[V] {
 	}
 }
 
-// numbered returns the shape of a string that is one of words, and is read as its
-// index.
+// numbered returns the shape of a string that is one of words, and is read as its index.
 func numbered[V ~uint8](what string, words []string) shape[V] {
 	w := word[string](what, words)
 	return shape[V]{

@@ -73,8 +73,8 @@ func Proofs(ctx context.Context, r Run, e engines.Engine, connector driver.Conne
 	var without float64
 	n := r.times(5_000)
 	for round := range moreRounds*r.Rounds + 1 {
-		// The order changes from round to round, so that none of the
-		// functions always runs after the same other one.
+		// The order changes from round to round, so that no function always runs after the
+		// same other function.
 		var took [3]float64
 		ways := []func(int) (float64, error){plain, proven, plain}
 		for _, i := range stats.Order(round, len(ways)) {

@@ -53,7 +53,8 @@ func (e *Engine) Moved() *Engine {
 	return &other
 }
 
-// fakeTime is the file of the library, in the variant for programs with threads.
+// fakeTime is the file of the library libfaketime, in its variant for programs with
+// threads.
 const fakeTime = "libfaketimeMT.so.1"
 
 // clockPath returns the file that says by how much the clock is moved.
