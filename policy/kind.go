@@ -81,7 +81,8 @@ var asText = []dialect.Layout{dialect.SequentialAsString}
 // reads reports whether sources of kind k have the field f.
 func (k *kind) reads(f *sourceField) bool { return slices.Contains(k.fields, f) }
 
-// suitAll reports why s, whose defaults are set and which is at p, does not suit a dialect.
+// suitAll reports why s, whose defaults are set and which is at p, does not suit the dialect
+// of n.
 func (k *kind) suitAll(n namer, m *mistakes, p place, s Source) {
 	if k.suit != nil {
 		k.suit(n, m, p, s)

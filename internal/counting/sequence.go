@@ -121,7 +121,7 @@ type Sequence struct {
 
 	reserver keysource.Reserver
 	maxKey   func(context.Context) (int64, error)
-	exact    bool // Block is 1: no integers are kept while the store has more
+	exact    bool // Block is 1: until the store has no more, each request asks it and keeps nothing in hand
 	onBehind keysource.Remedy
 	onBack   keysource.Remedy
 	warn     func(context.Context) // never nil

@@ -29,8 +29,8 @@ import (
 // other states are opened for the same column.
 const contestTries = 10
 
-// isCandidate reports whether row is to bind a stored counter to a column, but does not
-// hold the column yet.
+// isCandidate reports whether row was written to bind a stored counter to a column, and is
+// not bound yet: another counter's row may name the same column.
 func isCandidate(row *staterow.Row) bool {
 	return row.Next == 0 && strings.HasPrefix(row.Parameters, Parameters)
 }

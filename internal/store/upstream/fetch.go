@@ -131,7 +131,8 @@ func (u *Upstream) Advance(ctx context.Context, rows Rows, to int64) error {
 	return rows.Raise(ctx, to)
 }
 
-// unreached returns the error for an upstream store that could not be raised.
+// unreached returns the error for an upstream store whose counter could not be raised above
+// an explicit key, because of cause.
 func (u *Upstream) unreached(cause error) error {
 	return anchor.Errorf("store-down", "the store %q, which gives the blocks, is not raised above the key (%w): insert again when it answers", u.o.Store, cause)
 }

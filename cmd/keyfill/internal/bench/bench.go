@@ -56,8 +56,8 @@ type bench struct {
 	methods []measure.Method
 
 	progress *terminal.Progress
-	rowsLeft int           // rows that are not stored yet under the layouts
-	rowsDone int           // rows that are stored under the layouts
+	rowsLeft int           // rows that are still to be stored to compare the layouts of keys
+	rowsDone int           // rows that were stored to compare the layouts of keys
 	filling  time.Duration // how long it took to store the rows of rowsDone
 	waysLeft int           // how many measurements of ways to make keys remain
 	ways     int           // how many measurements of ways to make keys are done
