@@ -85,7 +85,7 @@ func impliedByQuery(p *plans.Draft, in *State) ([]string, rewrite.Reason) {
 		return nil, rewrite.ErrNoColumnList
 	}
 	var s selects.Facts
-	selects.ReadQuery(&Fork(p).Reader, &s)
+	selects.ReadWidth(&Fork(p).Reader, &s)
 	least, exact := s.Width()
 	switch {
 	case exact && least > len(columns), exact && least < len(columns) && !p.Dialect.Grammar.FirstColumns:

@@ -71,6 +71,7 @@ type placeInQuery struct {
 	brackets int               // how many brackets are around the first SELECT of the query
 	open     scan.OpenBrackets // the brackets that are open
 	operand  operandPlace      // the place among the operands of the query's set operations
+	ahead    bool              // whether only the first select list is read: see [ReadWidth]
 }
 
 // Width returns the least number of columns that the query can have. exact reports whether
@@ -82,15 +83,73 @@ func (s *Facts) Width() (least int, exact bool) {
 	return max(s.Items, 1), s.Stars == 0
 }
 
+// maxAhead is how many brackets [ReadWidth] reads inside one another in a WITH clause. If
+// there are more, it finds no select list.
+const maxAhead = 1000
+
+// ReadWidth reads a query up to the end of its first select list, and notes what
+// [Facts.Width] returns. It does not read the rest of the query, nor past an INSERT that
+// begins in the list: of many INSERTs in a row or inside of one another, each would be read
+// to the end of the text.
+func ReadWidth(p *reader.Reader, s *Facts) {
+	s.place.ahead = true
+	beginQuery(p, s)
+}
+
+// insertFollows reports whether the current word of a select list, where depth brackets are
+// open, begins another INSERT, and is neither a function nor a name. Outside of brackets
+// the list ends at INTO anyway.
+func insertFollows(p *reader.Reader, depth int) bool {
+	switch {
+	case !p.IsVerb() || p.PrevEnd > 0 && p.Text[p.PrevEnd-1] == '.':
+		return false
+	case p.NextIs("into"):
+		return depth > 0
+	case !p.Dialect.Grammar.IntoOptional:
+		return false
+	}
+	n, _ := p.Peek()
+	return n.Kind == scan.Word || n.Kind == scan.Quoted
+}
+
+// bracketsIn moves past the brackets at the current token, which belong to a select list.
+func bracketsIn(p *reader.Reader, s *Facts) {
+	if !s.place.ahead || !p.IsPunct('(') {
+		p.Brackets()
+		return
+	}
+	for depth := 0; p.Token.Kind != scan.End && p.Token.Kind != scan.Broken && p.Token.Kind != scan.Executable && !insertFollows(p, 1); {
+		switch {
+		case p.IsPunct('('):
+			depth++
+		case p.IsPunct(')'):
+			depth--
+		}
+		if p.Advance(); depth == 0 {
+			return
+		}
+	}
+}
+
 // ReadQuery reads a query up to the end of the statement, or to the clauses of the INSERT
 // after it.
 func ReadQuery(p *reader.Reader, s *Facts) {
+	depth := beginQuery(p, s)
+	endQuery(p, s, depth)
+}
+
+// beginQuery reads a query up to the end of its first select list, and returns how many
+// brackets are open there.
+func beginQuery(p *reader.Reader, s *Facts) (depth int) {
 	s.From, s.Unsure = p.Params.Count, p.Dialect.Numbering.Hidden
 	s.Main.Start = p.Token.Start
 	if p.IsWord("with") {
 		s.Inner = With{Span: scan.Span{Start: p.Token.Start, End: p.Token.Start}, From: s.From, To: s.From}
 		var d definitions
 		for depth := 0; !p.AtEnd() && !d.end(p, depth); p.Advance() {
+			if s.place.ahead && (depth > maxAhead || depth == 0 && insertFollows(p, 1)) {
+				return depth
+			}
 			unsure, outside := s.Unsure, depth == 0
 			if surveyed(p, s, &depth); outside {
 				s.Unsure = unsure // in WITH n (i) AS …, n (i) is no call
@@ -103,18 +162,22 @@ func ReadQuery(p *reader.Reader, s *Facts) {
 			s.Inner = With{}
 		}
 	}
-	depth := 0
 	for !p.Dialect.Numbering.Flat && p.IsPunct('(') {
 		surveyedOperand(p, s, &depth)
 		p.Advance()
 	}
 	s.place.brackets = depth
-	if depth > 0 && p.IsWord("with") {
-		withInBrackets(p, s)
+	if depth > 0 && p.IsWord("with") && !withInBrackets(p, s) {
+		return depth
 	}
 	if p.IsWord("select") {
 		listedSelect(p, s)
 	}
+	return depth
+}
+
+// endQuery reads a query on after its first select list, where depth brackets are open.
+func endQuery(p *reader.Reader, s *Facts, depth int) {
 	joins := false // whether an ON here would belong to a join
 	for !endsQuery(p, s, depth) {
 		if depth == 0 && p.Token.Kind == scan.Word {
@@ -148,14 +211,19 @@ func ReadQuery(p *reader.Reader, s *Facts) {
 var apartWords = scan.NewWordSet("union except intersect minus rollup cube grouping procedure into")
 
 // withInBrackets moves past the WITH clause of a query in brackets. As in SurveyWith, the
-// clause has facts of its own.
-func withInBrackets(p *reader.Reader, s *Facts) {
+// clause has facts of its own. It returns false if there are too many brackets: see
+// [ReadWidth].
+func withInBrackets(p *reader.Reader, s *Facts) bool {
 	clause := Facts{Unsure: s.Unsure}
 	var d definitions
 	for depth := 0; !p.AtEnd() && depth >= 0 && !d.end(p, depth); p.Advance() {
+		if s.place.ahead && (depth > maxAhead || depth == 0 && insertFollows(p, 1)) {
+			return false
+		}
 		surveyed(p, &clause, &depth)
 	}
 	s.take(&clause)
+	return true
 }
 
 // take adopts the facts of a WITH clause that apply to the whole statement.

@@ -61,7 +61,7 @@ func selectList(p *reader.Reader, s *Facts) {
 		case top:
 			s.Limited = true
 			if !p.AcceptAny(scan.Number, scan.Placeholder) {
-				p.Brackets()
+				bracketsIn(p, s)
 			}
 			p.Accept("percent")
 			if p.IsWord("with") && p.NextIs("ties") {
@@ -69,7 +69,7 @@ func selectList(p *reader.Reader, s *Facts) {
 				p.Advance()
 			}
 		case distinct && p.Accept("on"):
-			p.Brackets()
+			bracketsIn(p, s)
 		}
 	}
 	s.Listed = true
@@ -92,6 +92,8 @@ func selectList(p *reader.Reader, s *Facts) {
 // are open.
 func endsList(p *reader.Reader, s *Facts, depth int) bool {
 	switch {
+	case s.place.ahead && insertFollows(p, depth):
+		return true
 	case depth > 0:
 		return endsQuery(p, s, depth)
 	case p.IsPunct(')'):
