@@ -184,8 +184,10 @@ func Note(p *plans.Draft, in *State, m int) {
 		}
 	}
 	if n := len(p.Inserts); n == cap(p.Inserts) && n > 0 {
-		// The rest of the text is likely to have as many INSERTs for its length.
-		more := n*(len(p.Text)-p.PrevEnd)/p.PrevEnd + 1
+		// The rest of the text is likely to have as many INSERTs for its length. If it has a
+		// few more, all would be copied for them.
+		more := (n + 1) * (len(p.Text) - p.PrevEnd) / p.PrevEnd
+		more += more/16 + 1
 		p.Inserts = slices.Grow(p.Inserts, more)
 		p.Edits = slices.Grow(p.Edits, more*len(p.Edits)/(n+1))
 		p.Slots = slices.Grow(p.Slots, more*len(p.Slots)/(n+1))
