@@ -3,6 +3,7 @@ package compile
 import (
 	"github.com/keyfill/keyfill/internal/rewrite/inserts"
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 	"github.com/keyfill/keyfill/internal/rewrite/selects"
 	"github.com/keyfill/keyfill/rewrite"
@@ -65,7 +66,7 @@ func modifies(p *plans.Draft, earlier selects.With, recursive bool) bool {
 		return false
 	}
 	end := p.Reader
-	if !end.Balanced('(', ')') {
+	if !closed(&end) {
 		return false
 	}
 	limit, outer := p.Limit, p.With.Outer
@@ -78,4 +79,22 @@ func modifies(p *plans.Draft, earlier selects.With, recursive bool) bool {
 	}
 	p.Limit, p.With.Outer, p.With.Enclosing, p.With.Recursive = limit, outer, selects.With{}, false
 	return true
+}
+
+// closed moves past the brackets that begin at the current token, and reports whether they
+// are closed in the statement. In a text of many statements whose brackets are not closed,
+// [reader.Reader.Balanced] would read to the end of the text for each of them.
+func closed(p *reader.Reader) bool {
+	for depth := 0; !p.AtEnd() && p.Token.Kind != scan.Broken && p.Token.Kind != scan.Executable; {
+		switch {
+		case p.IsPunct('('):
+			depth++
+		case p.IsPunct(')'):
+			depth--
+		}
+		if p.Advance(); depth == 0 {
+			return true
+		}
+	}
+	return false
 }
