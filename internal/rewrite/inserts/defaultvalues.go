@@ -39,19 +39,20 @@ func defaultValues(p *plans.Draft, in *State) rewrite.Reason {
 	List(p, in, nil, missing)
 	// VALUES (…) is written over the word DEFAULT, and the old word VALUES is removed, so
 	// that a comment between the two words stays.
-	start, text, slots := word.Start, "VALUES (", len(p.Slots)
+	start, slots := word.Start, len(p.Slots)
+	text := append(make([]byte, 0, 64), "VALUES ("...)
 	for i, k := range append(filled, missing...) {
 		if i > 0 {
-			text += ", "
+			text = append(text, ", "...)
 		}
 		if k < 0 {
-			text += "DEFAULT"
+			text = append(text, "DEFAULT"...)
 			continue
 		}
-		p.Slot(start, word.End, text, plans.Slot{Key: int32(k)})
-		start, text = word.End, ""
+		p.Slot(start, word.End, string(text), plans.Slot{Key: int32(k)})
+		start, text = word.End, text[:0]
 	}
-	p.Edit(start, word.End, text+")")
+	p.Edit(start, word.End, string(append(text, ')')))
 	if in.Scopes != nil {
 		in.Scopes.Begin(word.Start)
 		if reason := scoped(p, in, slots); reason != "" {
