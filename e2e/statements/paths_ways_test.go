@@ -29,7 +29,7 @@ func TestWays(t *testing.T) {
 		{"uuidv7", harness.MySQLInterp, 14, 0, 0},
 		{"block in hand", harness.MySQLDefault, 0, 0, 0},
 		{"block in hand", harness.MySQLInterp, 0, 0, 0},
-		{"reservation", harness.MySQLDefault, 0, 135, 15},
+		{"reservation", harness.MySQLDefault, 0, 138, 15},
 		{"reservation", harness.MySQLInterp, 0, 0, 0},
 		{"joined", harness.MySQLDefault, 0, 200, 19},
 		{"joined", harness.MySQLInterp, 0, 200, 18},
