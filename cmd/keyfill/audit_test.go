@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -222,7 +223,7 @@ func TestAuditNames(t *testing.T) {
 // TestAuditMariaDB: a policy for the dialect of MySQL counts on MariaDB too, a table without
 // transactions is said to be one, and a DSN without a database is an error that says so.
 func TestAuditMariaDB(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
 		t.Skip("it starts a server")
 	}
 	const tables = "invoices: {column: number, source: {kind: sequence, transaction: joined, ensure_schema: true}}\ndialect: mysql"
@@ -272,7 +273,7 @@ func TestAuditGlob(t *testing.T) {
 // onPostgreSQL returns an empty database of PostgreSQL.
 func onPostgreSQL(t *testing.T) *planned {
 	t.Helper()
-	if testing.Short() {
+	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
 		t.Skip("it starts a server")
 	}
 	p := &planned{driver: "pgx", dsn: postgresql.DSN(postgresql.Database(t, "pgx"))}

@@ -68,7 +68,7 @@ func (w *world) run(p plan) {
 
 // stoppedProcesses stops a quarter of the processes for longer than their leases. Others
 // are killed meanwhile, and the processes that replace them take over free states.
-// Processes behind the proxies are cut off for the same time.
+// The proxies cut off the processes that use them for the same time.
 func (w *world) stoppedProcesses(proxies []*proxy) {
 	w.t.Helper()
 	what := "processes stopped for longer than their leases"

@@ -14,8 +14,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// TestAppendAllocates: with room, an integer of a block needs its box alone, and those of
-// a request share a few.
+// TestAppendAllocates: if the caller has room for the values, one integer of a block
+// allocates only its box (the interface value), and the integers of a request share few boxes.
 func TestAppendAllocates(t *testing.T) {
 	ctx := t.Context()
 	sequence, err := counting.NewSequence(counting.SequenceOptions{Reserver: new(counter), Block: 1_000_000}, keysource.Env{})

@@ -119,7 +119,7 @@ func simClosed(r *rand.Rand, _ bool) (mapped, int64) {
 	return mappedText{c}, c.Last()
 }
 
-// firstLonger returns the first number whose text is longer than that of number 1.
+// firstLonger returns the first number whose text is longer than the text of number 1.
 func firstLonger(m keysource.Mapping) int64 {
 	short := len(m.Key(1, "").(string))
 	return int64(sort.Search(int(m.Last()), func(i int) bool { return len(m.Key(int64(i)+1, "").(string)) > short })) + 1

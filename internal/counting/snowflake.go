@@ -120,8 +120,8 @@ const (
 	// the clock again.
 	longestNap = 1000
 
-	// snowflakeBehind is how far, in milliseconds, the clock may lag behind the next
-	// tick: a request waits for a clock that lags less, and fails otherwise.
+	// snowflakeBehind is how far, in milliseconds, the clock may be slower than the
+	// next tick: a request waits for a clock within this limit, and fails otherwise.
 	snowflakeBehind = 10_000
 )
 

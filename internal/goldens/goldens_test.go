@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/internal/goldens"
 )
 
-// TestOf: an engine without cases of its own takes those of the first of its family.
+// TestOf: an engine without golden cases takes the cases of the first engine of its family.
 func TestOf(t *testing.T) {
 	for _, name := range goldens.Named {
 		d, err := dialect.ByName(name)

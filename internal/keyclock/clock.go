@@ -53,8 +53,8 @@ type Clock struct {
 	offset atomic.Int64
 	until  atomic.Int64 // a time.Duration
 
-	// lift is set while the wall clock lags behind the keys: lift plus the time since
-	// base is then the time of the next key, in ticks. It is 0 while only the wall
+	// lift is set while the wall clock shows a time before the last key: lift plus the
+	// time since base is then the time of the next key, in ticks. It is 0 while only the wall
 	// clock counts.
 	lift atomic.Int64
 }

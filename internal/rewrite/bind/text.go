@@ -73,8 +73,8 @@ func OfBound(pl *plans.Plan) []plans.Edit {
 	return pl.Changes.Edits
 }
 
-// Number returns the number of the n-th added placeholder, which is for the given slot
-// (place for a key). [reader.Spelling.Text] adds the spelling's Base to that number.
+// Number returns the number of the n-th placeholder that keyfill adds, for a slot (a place
+// for a key). [reader.Spelling.Text] adds the spelling's Base to that number.
 func Number(pl *plans.Plan, slot, n int) int {
 	if pl.Changes.Spelling.Renumbers {
 		return int(pl.Changes.Slots[slot].Before) + n

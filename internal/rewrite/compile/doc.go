@@ -10,7 +10,7 @@
 // refusal.
 //
 // A plan is decided from the text alone, so the same text always gives the same plan.
-// [Query] reads it under the settings of the dialect; [Readings] is for a session whose
+// [Query] reads a text under the settings of the dialect; [Readings] is for a session whose
 // settings are not known, and [QueryWithTemporary] for a session that has temporary tables.
 //
 // Package compile builds on package inserts and all packages that inserts uses.
