@@ -103,7 +103,7 @@ var noInstruction = []struct {
 	}},
 	{"it says what a key is not: there is nothing to do about it", []string{
 		"keysource: not a key of this source",
-		"keysource: not a UUID, a ULID, 32 hexadecimal digits, a composite key or a 64-bit integer",
+		"keysource: not a UUID, a ULID, a TypeID, 32 hexadecimal digits, a composite key or a 64-bit integer",
 		"%w: it is of no known kind",
 		"%w: it is no integer",
 		"%w: it is not %d digits of spread and time",

@@ -17,6 +17,9 @@ var (
 	// its unit of time.
 	ErrTooMany = anchor.Last("count", "keysource: too many keys for one request")
 
+	// ErrRange is returned for a range of times whose end is before its beginning.
+	ErrRange = anchor.Last("options", "keysource: the range of times ends before it begins: give the earlier time first")
+
 	// ErrLayout is returned when the source cannot make keys in the requested layout.
 	ErrLayout = anchor.Last("options", "keysource: no such layout")
 )
@@ -89,7 +92,7 @@ var ErrOtherKey = anchor.Last("not-a-key", "keysource: not a key of this source"
 
 // ErrNotKey is returned when a text is in none of the forms that [Inspect]
 // reads.
-var ErrNotKey = anchor.Last("not-a-key", "keysource: not a UUID, a ULID, 32 hexadecimal digits, a composite key or a 64-bit integer")
+var ErrNotKey = anchor.Last("not-a-key", "keysource: not a UUID, a ULID, a TypeID, 32 hexadecimal digits, a composite key or a 64-bit integer")
 
 // ErrNoConnection is returned when a source that reserves on the statement's connection
 // has too few integers in hand, and the call gives it no connection.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/typeid"
 )
 
 // Reading is one interpretation of a key.
@@ -48,6 +49,10 @@ type Reading struct {
 	// is the spread, and its Sequence the counter, 0 if it has none.
 	Length int
 
+	// For a TypeID: Prefix is what stands before its last underscore, and UUID the text of
+	// its UUID, as a column of type uuid holds it.
+	Prefix, UUID string
+
 	// For a key of a [Mapping]: Number is the number that was mapped to it, from 1 on.
 	// It equals the count of keys that were reserved up to it, and does not say when or
 	// by which process.
@@ -61,6 +66,7 @@ type Reading struct {
 //	xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx    a UUID's text; also {…} and urn:uuid:…
 //	32 hexadecimal digits                   16 bytes as stored; also 0x…, \x… and X'…'
 //	26 characters                           a ULID's text
+//	prefix_26 characters                    a TypeID, in lower case alone
 //	20 or 24 digits                         a composite key
 //	an integer of 64 bits                   decimal
 //
@@ -97,6 +103,9 @@ func Inspect(text string) ([]Reading, error) {
 	}
 	if key, ok := parseULID(text); ok {
 		return []Reading{readULID(view{dialect.SequentialAsString, key})}, nil
+	}
+	if prefix, key, err := typeid.Parse(text); err == nil {
+		return []Reading{readTypeID(prefix, key)}, nil
 	}
 	readings := inspectComposite(text)
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -252,6 +261,20 @@ func readUUID(v view, version int) Reading {
 		Random: fmt.Sprintf("%x%03x%016x", v.key[:6],
 			binary.BigEndian.Uint16(v.key[6:])&0xfff, tail62(v.key)),
 	}
+}
+
+// readTypeID reads a key with a prefix, which is a UUID of any version.
+func readTypeID(prefix string, key [16]byte) Reading {
+	r := Reading{Kind: "uuid"}
+	switch v, n := (view{dialect.SequentialAsString, key}), version(key); n {
+	case 0:
+	case 7:
+		r = readUUIDv7(v)
+	default:
+		r = readUUID(v, n)
+	}
+	r.Prefix, r.UUID = prefix, dialect.Text(key)
+	return r
 }
 
 // tail62 returns the second half of a UUID without the two bits of its variant.

@@ -141,6 +141,16 @@ func TestInspect(t *testing.T) {
 		{"largest ulid", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", []keysource.Reading{{
 			Kind: "ulid", Layout: str, Random: "ffffffffffffffffffff", Time: time.UnixMilli(1<<48 - 1).UTC(),
 		}}},
+		{"typeid", "cus_01h455vb4pex5vsknk084sn02q", []keysource.Reading{{
+			Kind: "uuidv7", Layout: str, Prefix: "cus", UUID: "01890a5d-ac96-774b-bcce-b302099a8057",
+			Time: time.UnixMilli(0x01890a5dac96).UTC(), Random: "74b3cceb302099a8057",
+		}}},
+		{"typeid of a masked id", "order_line_4hj44femph8cg9qb7r8zdm2j58", []keysource.Reading{{
+			Kind: "uuidv4", Layout: str, Prefix: "order_line", UUID: "919108f7-52d1-4320-9bac-f847db4148a8", Random: "919108f752d13201bacf847db4148a8",
+		}}},
+		{"typeid of no version", "cus_00000000000000000000000000", []keysource.Reading{{
+			Kind: "uuid", Prefix: "cus", UUID: "00000000-0000-0000-0000-000000000000",
+		}}},
 		{"integer", "42045358", []keysource.Reading{integer}},
 		{"negative integer", "-1", []keysource.Reading{integer}},
 		{"largest integer", "9223372036854775807", []keysource.Reading{integer}},

@@ -74,7 +74,7 @@ func (c *Clock) Start(now func() time.Time) {
 	if !c.monotonic {
 		c.since = nil
 	}
-	c.offset.Store(wallTicks(c.base))
+	c.offset.Store(Ticks(c.base))
 	c.until.Store(int64(lookInterval))
 }
 
@@ -112,12 +112,12 @@ func (c *Clock) Read() int64 {
 func (c *Clock) look() int64 {
 	t := c.now()
 	passed := c.between(t, c.base)
-	c.offset.Store(wallTicks(t) - span(passed))
+	c.offset.Store(Ticks(t) - span(passed))
 	return int64(passed)
 }
 
 func (c *Clock) at(t time.Time, lift int64) int64 {
-	wall := wallTicks(t)
+	wall := Ticks(t)
 	if lift == 0 {
 		return wall
 	}
@@ -169,10 +169,10 @@ func (c *Clock) advance(to int64) {
 	}
 }
 
-// wallTicks returns the wall time of t in ticks since 1970. A time that is farther from
+// Ticks returns the wall time of t in ticks since 1970. A time that is farther from
 // 1970 than any key can hold is replaced by one 17,000 years from 1970, which is out of
 // range too and does not overflow.
-func wallTicks(t time.Time) int64 {
+func Ticks(t time.Time) int64 {
 	const far = 1 << 39 // seconds
 	sec := min(max(t.Unix(), -far), far)
 	return sec*ticksPerSecond + int64(t.Nanosecond())*ticksPerSecond/int64(time.Second)
