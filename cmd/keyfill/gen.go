@@ -19,9 +19,9 @@ var genKinds = []string{"uuidv7", "uuidv4", "ulid", "comb"}
 
 func newGen() *cobra.Command {
 	var (
-		n             int
-		layout, epoch string
-		from          keyvalues.TableKeys
+		n                 int
+		layout, epoch, at string
+		from              keyvalues.TableKeys
 	)
 	cmd := &cobra.Command{
 		Use:   "gen [KIND | --config FILE TABLE]",
@@ -31,9 +31,9 @@ func newGen() *cobra.Command {
   uuidv4  UUIDs of 122 random bits
   ulid    48 bits of time and 80 random bits; each greater than the one before
   comb    the time in 48 bits, and 80 random bits
-Layouts: string; binary, 32 hexadecimal digits; sequential_at_end, as SQL Server
-sorts. With --config the keys are those that a table of the policy would get; for a
-source that counts say --driver and --dsn too, and the numbers are spent.`,
+With --config the keys are those that a table of the policy would get; for a
+source that counts say --driver and --dsn too, and the numbers are spent.
+--at prints the least key of a time, for a query: never store it.`,
 		Example:   `  keyfill gen uuidv7 -n 3 --layout binary`,
 		ValidArgs: genKinds,
 		Args:      arguments(cobra.MaximumNArgs(1)),
@@ -41,12 +41,18 @@ source that counts say --driver and --dsn too, and the numbers are spent.`,
 			if n < 1 {
 				return usage.Errorf("-n %d: at least one key", n)
 			}
+			if cmd.Flags().Changed("at") && (cmd.Flags().Changed("number") || !from.Database.IsEmpty()) {
+				return usage.Errorf("--at prints one key, without a database: leave -n, --driver and --dsn out")
+			}
 			if cmd.Flags().Changed("config") {
 				if cmd.Flags().Changed("layout") || cmd.Flags().Changed("epoch") {
 					return usage.Errorf("the policy says the layout and the epoch: leave --layout and --epoch out")
 				}
 				if len(args) == 0 {
 					return usage.Errorf("--config needs a table of the policy: name it")
+				}
+				if at != "" {
+					return from.PrintLeast(cmd.OutOrStdout(), args[0], at)
 				}
 				return from.Generate(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], n)
 			}
@@ -57,23 +63,33 @@ source that counts say --driver and --dsn too, and the numbers are spent.`,
 			if len(args) > 0 {
 				spec.Kind = args[0]
 			}
-			if !slices.Contains(genKinds, spec.Kind) {
-				return usage.Errorf("%q is no kind that needs no table: take one of %s, or say --config and a table", spec.Kind, strings.Join(genKinds, ", "))
-			}
 			l, err := dialect.ParseLayout(layout)
 			if err != nil {
 				return usage.Wrap(err)
 			}
+			if at != "" && spec.Kind == policy.KindSnowflake {
+				if !cmd.Flags().Changed("layout") {
+					l = "" // an integer
+				}
+				return keyvalues.PrintLeast(cmd.OutOrStdout(), spec, l, at)
+			}
+			if !slices.Contains(genKinds, spec.Kind) {
+				return usage.Errorf("%q is no kind that needs no table: take one of %s, or say --config and a table", spec.Kind, strings.Join(genKinds, ", "))
+			}
 			source, err := policy.NewSource(spec, keysource.Env{})
 			if err != nil {
 				return usage.Wrap(err)
+			}
+			if at != "" {
+				return keyvalues.PrintLeast(cmd.OutOrStdout(), spec, l, at)
 			}
 			return keyvalues.Generate(cmd.Context(), cmd.OutOrStdout(), source, keysource.Request{N: n, Layout: l})
 		},
 	}
 	flags := cmd.Flags()
 	flags.IntVarP(&n, "number", "n", 1, "how many keys")
-	flags.StringVar(&layout, "layout", string(dialect.SequentialAsString), "string, binary or sequential_at_end")
+	flags.StringVar(&layout, "layout", string(dialect.SequentialAsString), "string, binary, sequential_at_end")
+	flags.StringVar(&at, "at", "", "the `time`, or a day, as 2026-11-28T15:04:05Z")
 	flags.StringVar(&epoch, "epoch", "", "of a comb: dotnet (since 0001-01-01) or unix (1970)")
 	addTableKeys(cmd, &from)
 	addDatabaseAs(cmd, &from.Database, strings.Join(database.Drivers(), ", "))

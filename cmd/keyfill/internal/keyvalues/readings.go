@@ -38,6 +38,9 @@ type reading struct {
 	Spread  *int64 `json:"spread,omitempty"`
 	Counter *int64 `json:"counter,omitempty"`
 
+	Prefix string `json:"prefix,omitempty"`
+	UUID   string `json:"uuid,omitempty"`
+
 	Number int64 `json:"number,omitempty"`
 }
 
@@ -73,6 +76,8 @@ func readingOf(r keysource.Reading) reading {
 		Random: r.Random,
 		Bits:   r.Width,
 		Length: r.Length,
+		Prefix: r.Prefix,
+		UUID:   r.UUID,
 		Number: r.Number,
 	}
 	switch {
@@ -122,6 +127,9 @@ func PrintTable(w io.Writer, keys []inspectedKey) error {
 			continue
 		case first.Spread != nil:
 			printComposites(t, k.Readings)
+			continue
+		case first.UUID != "":
+			fmt.Fprintf(t, "  KIND\tPREFIX\tTIME\tUUID\n  %s\t%s\t%s\t%s\n", first.Kind, first.Prefix, cmp.Or(first.Time, "-"), first.UUID)
 			continue
 		case first.Number > 0:
 			fmt.Fprintf(t, "  KIND\tNUMBER\n  %s\t%d\n", first.Kind, first.Number)
