@@ -95,7 +95,7 @@ func (r *pageReader) addMistakes(t *testing.T) {
 // speaks reports whether users read errors that are made in a folder.
 func speaks(folder string) bool {
 	switch folder {
-	case ".", "policy", "keysource", "rewrite", "dialect", "keyfilletcd", "keyfillgorm", "keyfillotel", "keyfillpgx", "keyfillredis", "keyfilltest":
+	case ".", "policy", "keysource", "rewrite", "dialect", "keyfilletcd", "keyfillgorm", "keyfillotel", "keyfillpgx", "keyfillredis", "keyfilltest", "publicid":
 		return true
 	case "internal/corpus", "internal/sim", "internal/sim/explore", "internal/sim/simdb", "internal/testdb", "internal/testbrowser", "internal/storetest", "internal/store/fakedb", "internal/testrun", "internal/testturn", "internal/testturn/reach", "internal/anchor", "internal/reference":
 		return false
@@ -205,7 +205,7 @@ func lastName(e ast.Expr) string {
 // in their anchors.
 func leavesAlone(folder string) bool {
 	switch folder {
-	case "keysource", "internal/counting", "internal/mapping", "dialect", "keyfillgorm", "keyfillotel", "keyfillpgx", "keyfilltest":
+	case "keysource", "internal/counting", "internal/mapping", "dialect", "keyfillgorm", "keyfillotel", "keyfillpgx", "keyfilltest", "publicid":
 		return true
 	}
 	return false

@@ -397,6 +397,14 @@ var arrows = map[string][]string{
 		module + "/internal/typeid",
 		"github.com/google/uuid",
 	},
+	"publicid": {
+		module + "/dialect",
+		module + "/internal/anchor",
+		module + "/internal/typeid",
+		module + "/keysource",
+		"github.com/google/uuid",
+		module + "/internal/snowflakebits", // in its tests alone
+	},
 	"internal/sim":            {module + "/internal/testturn"},
 	"internal/sim/simdb":      {module + "/dialect", module + "/internal/sim"},
 	"internal/sim/explore":    {module + "/internal/sim"},
