@@ -168,6 +168,7 @@ var notCode = map[string]string{
 	"docs/architecture.md: application":                                                                                                      "a picture",
 	"docs/operating.md: appendonly yes":                                                                                                      "TestSettings of keyfillredis starts a server with it",
 	"docs/operating.md: ACL SETUSER shop on >password ~keyfill/* -@all +eval +evalsha +info +time +exists +hmget +hget +hgetall +hset +hdel": "TestRights of keyfillredis grants it",
+	`docs/publicids.md: {"id":"cus_01m8fq7700e008000000000000","name":"Ada"}`:                                                                "TestPublicIDsPage compares it with what the program prints",
 	"docs/vet.md: # .custom-gcl.yml":                                                                                                         "golangci-lint reads it, after a release",
 	"docs/vet.md: # .golangci.yml":                                                                                                           "golangci-lint reads it; TestGolangci has the same fields",
 	"docs/vet.md: # steps of a workflow":                                                                                                     "a code host reads it",

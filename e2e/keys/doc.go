@@ -3,7 +3,8 @@
 //
 //   - kinds: each kind of integer key on a real table: the keys that it draws, that all
 //     of them fit the column, the end of its range, and other programs that draw from the
-//     same source.
+//     same source. Also the rows of a time range by their keys, and the ids of package
+//     publicid in columns.
 //   - store: the tables which hold the state of sequences reserve each integer once, on
 //     every engine and through every driver: with many connections at once, without the
 //     right to create tables, beside open transactions, and under the sequences and key
