@@ -40,6 +40,7 @@ var arrows = map[string][]string{
 		module + "/keysource",
 		module + "/policy",
 		module + "/rewrite",
+		module + "/publicid",     // in its tests alone
 		"github.com/google/uuid", // the type of a key that is a UUID
 		"github.com/ngrok/sqlmw", // in interceptor.go alone
 	},

@@ -2,12 +2,15 @@ package keyfill_test
 
 import (
 	"context"
+	"database/sql"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/publicid"
 )
 
 // recorded inserts one row and returns what was recorded of it.
@@ -38,6 +41,16 @@ type (
 
 // TestLast: a key is given as every type whose underlying type is its own, a
 // UUID also as text, and as nothing else.
+// Types of ids: in a column of UUIDs, and of text.
+type (
+	layoutID struct{}
+	textID   struct{}
+)
+
+func (layoutID) Prefix() string         { return "t" }
+func (layoutID) Layout() dialect.Layout { return dialect.SequentialAsString }
+func (textID) Prefix() string           { return "t" }
+
 func TestLast(t *testing.T) {
 	t.Run("UUID", func(t *testing.T) {
 		rec := recorded(t, config("sqlite"))
@@ -48,6 +61,10 @@ func TestLast(t *testing.T) {
 		last(t, rec, id.String(), true)
 		last(t, rec, ownText(id.String()), true)
 		last[any](t, rec, id, true)
+		last(t, rec, publicid.FromUUID[layoutID](id), true)
+		last(t, rec, uuid.NullUUID{UUID: id, Valid: true}, true)
+		last(t, rec, publicid.ID[textID]{}, false)
+		last(t, rec, sql.NullInt64{}, false)
 		last(t, rec, [16]ownByte{}, false)
 		last(t, rec, [15]byte{}, false)
 		last(t, rec, int64(0), false)
@@ -69,6 +86,8 @@ func TestLast(t *testing.T) {
 		rec := recorded(t, sequences("sqlite"))
 		last(t, rec, int64(1), true)
 		last(t, rec, ownNumber(1), true)
+		last(t, rec, sql.NullInt64{Int64: 1, Valid: true}, true)
+		last(t, rec, publicid.ID[layoutID]{}, false)
 		last(t, rec, "", false)
 		last(t, rec, 0, false)
 		last(t, rec, float64(0), false)

@@ -111,6 +111,8 @@ func (r *Recorder) Keys(table string) []RecordedKey {
 //     the text of RFC 9562, section 4, in lower case: 36 characters.
 //   - A text key suits every T whose underlying type is string.
 //   - An integer suits every T whose underlying type is int64.
+//   - Each of them suits a struct T that reads it by its method Scan (sql.Scanner), to
+//     which a UUID is given as text, such as the ID of package publicid.
 func Last[T any](r *Recorder, table string) (T, bool) {
 	keys := r.Keys(table)
 	for i := len(keys) - 1; i >= 0; i-- {
@@ -130,6 +132,16 @@ func keyAs[T any](key any) (T, bool) {
 		return as, ok
 	}
 	from, to := reflect.ValueOf(key), reflect.TypeFor[T]()
+	if scanner, isScanner := any(&as).(sql.Scanner); isScanner && to.Kind() == reflect.Struct {
+		if id, isUUID := key.(uuid.UUID); isUUID {
+			key = id.String()
+		}
+		var none T
+		if scanner.Scan(key) != nil {
+			return none, false
+		}
+		return as, true
+	}
 	if id, isUUID := key.(uuid.UUID); isUUID && to.Kind() == reflect.String {
 		from = reflect.ValueOf(id.String())
 	}

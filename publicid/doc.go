@@ -28,5 +28,5 @@
 // # Caveats
 //
 // An id is no proof of anything: whether the caller may read the row has to be checked as
-// for any other id. The package documentation of [Mask] and [Number] says what each hides.
+// for any other id. [Mask] and [Number] say what each hides.
 package publicid

@@ -61,7 +61,8 @@ type ID[T Type] struct {
 	key [16]byte
 }
 
-// FromUUID returns the id of a UUID, such as a key that keyfill.Last has returned.
+// FromUUID returns the id of a UUID, in RFC order. The id of a row that keyfill has filled is
+// what keyfill.Last[ID[T]] returns.
 func FromUUID[T Type](u uuid.UUID) ID[T] { return ID[T]{key: u} }
 
 // Parse returns the id whose text is text: lower case, with the prefix of T. The error wraps
@@ -152,8 +153,9 @@ func (id ID[T]) Value() (driver.Value, error) {
 }
 
 // Scan sets the id to a value that was read from a column (sql.Scanner): a string or a
-// []byte in the form that Value sends. The bytes of a uniqueidentifier are in the order in
-// which SQL Server stores them. If Scan fails, it leaves the id as it is. The error wraps
+// []byte with the text of the id, or if T has a method Layout, with the text or the 16 bytes
+// of the UUID. The bytes of a uniqueidentifier are in the order in which SQL Server stores
+// them. If Scan fails, it leaves the id as it is. The error wraps
 // [ErrSyntax] for NULL and for a value in another form; it is as for [Parse] for a text
 // with a prefix.
 func (id *ID[T]) Scan(value any) error {
@@ -191,13 +193,13 @@ func scan[T Type](text string) (ID[T], error) {
 			return read, anchor.Endf("%w: the column holds a UUID: give the type %T a method Layout", ErrSyntax, *new(T))
 		}
 		return read, err
-	case len(text) == bytesSize && layout != dialect.SequentialAsString:
+	case len(text) == bytesSize:
 		key := [16]byte([]byte(text))
 		if layout == dialect.SequentialAtEnd {
 			key = dialect.FromAtEnd(dialect.MixedEndian(key))
 		}
 		return ID[T]{key: key}, nil
-	case len(text) == uuidSize && layout != dialect.SequentialAsBinary:
+	case len(text) == uuidSize:
 		u, err := uuid.Parse(text)
 		if err != nil {
 			break
@@ -207,7 +209,7 @@ func scan[T Type](text string) (ID[T], error) {
 		}
 		return ID[T]{key: u}, nil
 	}
-	return ID[T]{}, anchor.Endf("%w: the column does not hold what the layout %s needs: make Layout and the column agree", ErrSyntax, layout)
+	return ID[T]{}, anchor.Endf("%w: it is no UUID, which the method Layout of the type %T promises: make both agree", ErrSyntax, *new(T))
 }
 
 // prefixOf returns the prefix of a type.

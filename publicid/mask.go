@@ -2,6 +2,7 @@ package publicid
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/google/uuid"
 
@@ -95,6 +96,10 @@ func (m *Mask) Candidates(masked uuid.UUID) ([]uuid.UUID, error) {
 	}
 	return all, nil
 }
+
+// Format writes the name of the type for each verb (fmt.Formatter), so that no log shows what
+// was made of the secrets.
+func (m Mask) Format(f fmt.State, _ rune) { fmt.Fprint(f, "publicid.Mask") }
 
 // reveal restores a UUID of version 7 with one network.
 func reveal(n *network, masked uuid.UUID) uuid.UUID {

@@ -56,7 +56,7 @@ func (n *network) restore(left, right uint64) (_, _ uint64) {
 	return left, right
 }
 
-// newNetworks returns the networks of a current secret and of older ones.
+// newNetworks returns the networks of a current secret and of older ones, in this order.
 func newNetworks(kind string, halfBits int, purpose string, current []byte, older [][]byte) ([]network, error) {
 	all := make([]network, 0, 1+len(older))
 	for _, secret := range append([][]byte{current}, older...) {

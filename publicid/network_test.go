@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -127,6 +128,18 @@ func TestPython(t *testing.T) {
 	}
 	if !bytes.Equal(got, want) {
 		t.Error("testdata/vectors.json is not what testdata/vectors.py prints")
+	}
+}
+
+// TestNoSecretsInLogs: package fmt prints nothing of a mask or a number but its type.
+func TestNoSecretsInLogs(t *testing.T) {
+	mask, number := newMask(t, "", secret()), newNumber(t, "", secret())
+	for _, verb := range []string{"%v", "%+v", "%#v", "%d", "%x", "%s", "%q", "%g"} {
+		for _, value := range []any{mask, *mask, number, *number} {
+			if got := fmt.Sprintf(verb, value); got != "publicid.Mask" && got != "publicid.Number" {
+				t.Errorf("%s of %T prints %.200s", verb, value, got)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package publicid
 
 import (
+	"fmt"
 	"math/bits"
 	"strings"
 
@@ -122,6 +123,10 @@ func (n *Number) Candidates(text string) ([]int64, error) {
 	}
 	return all, nil
 }
+
+// Format writes the name of the type for each verb (fmt.Formatter), so that no log shows what
+// was made of the secrets.
+func (n Number) Format(f fmt.State, _ rune) { fmt.Fprint(f, "publicid.Number") }
 
 // restoreNumber restores an integer with one network. It is negative if no integer has this
 // text.
