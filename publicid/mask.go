@@ -21,7 +21,8 @@ import (
 //
 // Without the secret, a masked id cannot be distinguished from a random UUID: not when the
 // row was made, not which of two rows is older, and not how many rows there are. A program
-// that has the secret can restore every id.
+// that has the secret can restore every id. The masked form of an id is always the same, so
+// that two readers can see that they have the same row.
 //
 // A masked id is no access control: an id that was sent to one reader can be passed on to
 // others, so that a program still has to check that the caller may read the row. It is not
