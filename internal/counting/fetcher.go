@@ -30,9 +30,9 @@ const (
 // the errors of a store that does not answer as it should.
 type fetcher struct {
 	now      func() time.Time
-	patience time.Duration // how long a request waits for the store
-	waited   func(ctx context.Context, began time.Time)
-	onConn   bool // no goroutine asks the store: each call passes the connection to use
+	patience time.Duration                        // how long a request waits for the store
+	waited   func(context.Context, time.Duration) // is called after each wait, with its length
+	onConn   bool                                 // no goroutine asks the store: each call passes the connection to use
 
 	fast time.Duration // the limit of an attempt while the store answers fast
 
@@ -126,21 +126,12 @@ func (f *fetcher) probeDue(now time.Time) bool {
 	return d < 0 || d >= probeInterval
 }
 
-// enqueue adds a request for n integers to the queue. after is the number of attempts
-// that were begun before the request.
-func (f *fetcher) enqueue(n, after int64) *waiter {
-	w := &waiter{n: n, done: make(chan struct{}), after: after}
-	f.queue = append(f.queue, w)
-	f.waits++
-	return w
-}
-
 // await waits until the request is answered, or until the context or the patience (the
 // longest wait for the store) ends. The caller does not hold mu.
 func (f *fetcher) await(ctx context.Context, w *waiter) (int64, error) {
-	t := time.NewTimer(f.patience)
+	began, t := time.Now(), time.NewTimer(f.patience)
 	defer t.Stop()
-	defer f.waited(ctx, time.Now())
+	defer func() { f.waited(ctx, time.Since(began)) }()
 	select {
 	case <-w.done:
 		return w.first, w.err

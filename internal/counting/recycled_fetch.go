@@ -24,7 +24,9 @@ func (s *Recycled) join(n int64) (int64, *waiter, error) {
 	case s.fetch == nil && s.refusedLately(now):
 		return 0, nil, s.failure
 	}
-	w := s.enqueue(n, 0)
+	w := &waiter{n: n, done: make(chan struct{})}
+	s.queue = append(s.queue, w)
+	s.waits++
 	s.refill(now)
 	return 0, w, nil
 }

@@ -57,11 +57,11 @@ func (a *ask) reserve(ctx context.Context) answer {
 		case err != nil:
 			return answer{err: err}
 		case r.Apart:
-			return good(r) // its integers do not ascend, so a low answer is no fault
+			return a.good(r) // its integers do not ascend, so a low answer is no fault
 		case server != "" && r.Server != "" && r.Server != server:
 			server = r.Server
 		case r.First >= inUse:
-			return good(r)
+			return a.good(r)
 		case look:
 			return a.remedy(ctx, r, inUse)
 		}
@@ -88,7 +88,7 @@ func (a *ask) reserveAnyway(ctx context.Context) answer {
 	if err != nil {
 		return answer{err: err}
 	}
-	got := good(r)
+	got := a.good(r)
 	if got.err != nil || r.Apart {
 		return got
 	}
@@ -196,7 +196,7 @@ func (a *ask) remedy(ctx context.Context, low keysource.Reservation, inUse int64
 		a.distrust()
 		return answer{err: errUnsteady}
 	}
-	got := good(r)
+	got := a.good(r)
 	got.moved = remedy == keysource.RemedyAdvance
 	if !a.greeted {
 		got.behind = inUse - low.First
@@ -208,10 +208,13 @@ func (a *ask) remedy(ctx context.Context, low keysource.Reservation, inUse int64
 }
 
 // good returns the answer for a reservation that has passed the comparisons, or an
-// error if it has integers below 1, which are no keys.
-func good(r keysource.Reservation) answer {
+// error if it has integers below 1, which are no keys. N of the answer is never 0.
+func (a *ask) good(r keysource.Reservation) answer {
 	if r.First < 1 {
 		return answer{err: anchor.Endf("%w: it stands below 1", keysource.ErrStoreState)}
+	}
+	if r.N < 1 || r.N > a.n {
+		r.N = a.n
 	}
 	return answer{Reservation: r}
 }

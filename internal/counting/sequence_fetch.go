@@ -15,6 +15,7 @@ type ask struct {
 	src      *Sequence
 	reserver keysource.Reserver
 	maxKey   func(context.Context) (int64, error)
+	open     bool // the reservation is, or may be, a part of an open transaction, which can be rolled back
 
 	n       int64
 	attempt int64 // the number of the attempt, from 1
@@ -52,12 +53,18 @@ func (s *Sequence) needs() bool {
 }
 
 // once makes an attempt to reserve integers if one is needed: it asks the store and judges
-// its answer, within the time limit.
+// its answer, within the time limit. If none is needed, the fetch ends.
 func (s *Sequence) once(ctx context.Context, f *fetch) (answered, on bool) {
-	a, ok := s.begin(f)
-	if !ok {
+	s.mu.Lock()
+	if !s.needs() {
+		s.fetch = nil
+		s.mu.Unlock()
 		return false, false
 	}
+	f.void = false
+	n := s.size.atLeast(max(s.waiting(s.max), 1), s.max)
+	a := s.ask(At{Reserver: s.reserver, MaxKey: s.maxKey}, min(n, max(s.room(), 1)))
+	s.mu.Unlock()
 	began := s.now()
 	limited, cancel := context.WithTimeout(ctx, a.limit)
 	judged := a // a copy, since settle needs a as it was: all results are in the answer
@@ -67,19 +74,6 @@ func (s *Sequence) once(ctx context.Context, f *fetch) (answered, on bool) {
 	return got.err == nil, s.settle(f, a, got, s.now().Sub(began))
 }
 
-// begin returns the next attempt, or false if none is needed, which ends the fetch.
-func (s *Sequence) begin(f *fetch) (ask, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.needs() {
-		s.fetch = nil
-		return ask{}, false
-	}
-	f.void = false
-	n := s.size.atLeast(max(s.waiting(s.max), 1), s.max)
-	return s.ask(At{Reserver: s.reserver, MaxKey: s.maxKey}, min(n, max(s.room(), 1))), true
-}
-
 // ask returns an attempt to reserve n integers through at. The caller holds mu.
 func (s *Sequence) ask(at At, n int64) ask {
 	s.attempts++
@@ -87,6 +81,7 @@ func (s *Sequence) ask(at At, n int64) ask {
 		src:      s,
 		reserver: at.Reserver,
 		maxKey:   at.MaxKey,
+		open:     at.Open,
 		n:        n,
 		attempt:  s.attempts,
 		limit:    s.limit,
@@ -105,9 +100,8 @@ func (s *Sequence) ask(at At, n int64) ask {
 func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a.n = got.count(a.n)
 	s.adapt(took, got.late)
-	s.meter.Note(s.now(), took, a.n, s.left(), got.err)
+	s.meter.Note(s.now(), took, got.N, s.left(), got.err)
 	final := false
 	switch {
 	case got.err == nil:
@@ -143,41 +137,38 @@ func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool 
 	return true
 }
 
-// count returns how many integers the reservation has if n were asked for.
-func (r answer) count(n int64) int64 {
-	if 0 < r.N && r.N < n {
-		return r.N
-	}
-	return n
-}
-
-// accept stores a reservation that was found good and has committed. It returns the
-// part that may be handed out. The caller holds mu, as for the functions below.
+// accept stores a reservation that was found good. It returns the part that may be handed
+// out: what is neither beyond the last integer nor below the integers known to be in use.
+// The caller holds mu, as for the functions below.
 func (s *Sequence) accept(a ask, got answer) run {
 	s.fetches++
-	a.trust(got)
-	s.spent = got.First > s.max-a.n
-	if got.back {
-		s.seen, s.suspect = 0, !a.doubt
+	if !a.open || !got.moved {
+		// The store has passed the comparisons with the keys in use.
+		if !s.greeted || got.behind > 0 {
+			s.behind = got.behind
+		}
+		if a.drops == s.drops {
+			s.suspect = false // Suspect was not called since the comparison
+		}
+		s.fault, s.failure, s.greeted = nil, nil, true
+		if got.Server != "" {
+			s.server = got.Server
+		}
 	}
-	s.seen = max(s.seen, after(got.First, a.n))
-	return s.within(got.First, a.n)
-}
-
-// trust notes that the store has passed the comparisons with the keys in use. The caller
-// holds the source's mu.
-func (a *ask) trust(got answer) {
-	s := a.src
-	if !s.greeted || got.behind > 0 {
-		s.behind = got.behind
+	if !a.open {
+		if s.order.asking > 0 {
+			s.order.given = append(s.order.given, run{got.First, got.N})
+		}
+		s.spent = got.First > s.max-got.N
+		if got.back {
+			s.seen, s.suspect = 0, !a.doubt
+		}
+		s.seen = max(s.seen, after(got.First, got.N))
 	}
-	if a.drops == s.drops {
-		s.suspect = false // Suspect was not called since the comparison
+	if got.First > s.max {
+		return run{}
 	}
-	s.fault, s.failure, s.greeted = nil, nil, true
-	if got.Server != "" {
-		s.server = got.Server
-	}
+	return run{got.First, min(got.N, s.max-got.First+1)}.from(s.least)
 }
 
 // hand answers waiting requests from r, the integers that a fetch has got.
@@ -185,7 +176,16 @@ func (s *Sequence) hand(f *fetch, a ask, r run) {
 	switch {
 	case f.void:
 	case s.exact && !s.spent:
-		s.serveFrom(r, a.attempt)
+		// The integers that are left are dropped: a request that came after the attempt was
+		// begun must not get them, since another process may already have a greater key.
+		s.serve(func(w *waiter) bool {
+			if w.n > r.n || w.after >= a.attempt {
+				return false
+			}
+			w.answer(r.first, nil)
+			r = run{r.first + w.n, r.n - w.n}
+			return true
+		})
 	default:
 		// The last integers up to Max may be kept even if Block is 1: no other process
 		// has greater keys.

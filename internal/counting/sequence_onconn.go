@@ -134,7 +134,7 @@ func (a *ask) reserveOpen(ctx context.Context) answer {
 	}
 	suspect := r.First < a.seen || a.server != "" && r.Server != "" && r.Server != a.server
 	if !a.doubt && !suspect {
-		return good(r)
+		return a.good(r)
 	}
 	if suspect {
 		a.distrust()
@@ -144,7 +144,7 @@ func (a *ask) reserveOpen(ctx context.Context) answer {
 	case err != nil:
 		return answer{err: err}
 	case r.First >= inUse:
-		return good(r)
+		return a.good(r)
 	}
 	return a.remedy(ctx, r, inUse)
 }
@@ -155,7 +155,6 @@ func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.order.asked()
-	a.n = got.count(a.n)
 	switch {
 	case s.closed:
 		return 0, keysource.ErrClosed
@@ -163,7 +162,7 @@ func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 		return 0, s.failOn(at, got)
 	case a.doubts(got):
 		if !at.Open {
-			s.seen = max(s.seen, after(got.First, a.n))
+			s.seen = max(s.seen, after(got.First, got.N))
 		}
 		s.giveUp()
 		return 0, nil
@@ -171,10 +170,10 @@ func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 		// Only the integers are dropped; the server is remembered. Otherwise requests
 		// that ask at the same time would go on suspecting the server and void each
 		// other's integers.
-		s.acceptOn(at, a, got)
+		s.accept(a, got)
 		return 0, nil
 	}
-	r := s.acceptOn(at, a, got)
+	r := s.accept(a, got)
 	late := s.order.late(a.turn, r)
 	// The last integers up to Max may be kept even if Block is 1: no other process has
 	// greater keys.
@@ -209,24 +208,11 @@ func (a *ask) doubts(got answer) bool {
 	s := a.src
 	return s.fault != nil && a.drops != s.drops ||
 		a.server != s.server && got.Server != "" && got.Server != s.server ||
-		s.order.gives(run{got.First, a.n})
+		s.order.gives(run{got.First, got.N})
 }
 
-// acceptOn does what accept does, for a reservation that may be a part of an open
-// transaction, which can be rolled back. The caller holds mu, as for the functions below.
-func (s *Sequence) acceptOn(at At, a ask, got answer) run {
-	if !at.Open {
-		s.order.given = append(s.order.given, run{got.First, a.n})
-		return s.accept(a, got)
-	}
-	s.fetches++
-	if !got.moved {
-		a.trust(got)
-	}
-	return s.within(got.First, a.n)
-}
-
-// failOn stores the error of an attempt and returns the error of the request.
+// failOn stores the error of an attempt and returns the error of the request. The caller
+// holds mu.
 func (s *Sequence) failOn(at At, got answer) error {
 	switch {
 	case got.fault:

@@ -71,7 +71,9 @@ func (s *Sequence) join(n int64) (int64, *waiter, error) {
 	if s.fetch == nil && s.failure != nil && s.refusedLately(s.now()) {
 		return 0, nil, s.failure
 	}
-	w := s.enqueue(n, s.attempts)
+	w := &waiter{n: n, done: make(chan struct{}), after: s.attempts}
+	s.queue = append(s.queue, w)
+	s.waits++
 	s.refill()
 	return 0, w, nil
 }
@@ -107,20 +109,6 @@ func (s *Sequence) serveStock() {
 	})
 }
 
-// serveFrom answers requests from r if they have waited since before the attempt. The rest
-// of r is dropped: a request that came later must not get it, since another process may
-// already have a greater key. The store has more integers.
-func (s *Sequence) serveFrom(r run, attempt int64) {
-	s.serve(func(w *waiter) bool {
-		if w.n > r.n || w.after >= attempt {
-			return false
-		}
-		w.answer(r.first, nil)
-		r = run{r.first + w.n, r.n - w.n}
-		return true
-	})
-}
-
 // errApart is returned for a statement of several rows if the store's integers are not
 // consecutive, see [keysource.Reservation].
 var errApart = anchor.Endf("%w: the servers of its cluster take turns with its integers: insert one row at a time, or take kind sequence", keysource.ErrStoreState)
@@ -136,14 +124,12 @@ func (f *fetcher) refuseRuns() {
 	f.waiting(0) // removes the answered requests
 }
 
-// waited returns a function that calls e.Waited, if it is not nil, with the time since
-// began.
-func waited(e keysource.Env) func(context.Context, time.Time) {
-	return func(ctx context.Context, began time.Time) {
-		if e.Waited != nil {
-			e.Waited(ctx, time.Since(began))
-		}
+// waited returns e.Waited, or a function that does nothing if that is nil.
+func waited(e keysource.Env) func(context.Context, time.Duration) {
+	if e.Waited == nil {
+		return func(context.Context, time.Duration) {}
 	}
+	return e.Waited
 }
 
 // patience returns how long a request waits for the store: e.StoreWait, or ten seconds if

@@ -63,5 +63,5 @@ func (a *ask) noteOn(got answer, began time.Time) {
 	s.mu.Lock()
 	left := s.left()
 	s.mu.Unlock()
-	s.meter.Note(now, now.Sub(began), got.count(a.n), left, got.err)
+	s.meter.Note(now, now.Sub(began), got.N, left, got.err)
 }

@@ -143,15 +143,6 @@ type bounds struct {
 // store's counter does not overflow.
 func (b *bounds) room() int64 { return b.max - max(b.seen, b.least, 1) + 1 }
 
-// within returns the part of the n integers from first on that is neither beyond the
-// last integer nor below the integers known to be in use.
-func (b *bounds) within(first, n int64) run {
-	if first > b.max {
-		return run{}
-	}
-	return run{first, min(n, b.max-first+1)}.from(b.least)
-}
-
 // End is wrapped, besides [keysource.ErrExhausted], by the error of a store whose integers
 // end before Max, since another source gives the integers after them.
 type End struct {

@@ -91,8 +91,8 @@ type Snowflake struct {
 	borrow  int64            // how far ahead of the clock a tick may begin, in milliseconds
 	workers *Workers
 
-	patience time.Duration // how long a request waits for the Marker
-	waited   func(ctx context.Context, began time.Time)
+	patience time.Duration                        // how long a request waits for the Marker
+	waited   func(context.Context, time.Duration) // is called after each wait, with its length
 
 	closing chan struct{} // closed by Close
 

@@ -58,8 +58,8 @@ type Leased struct {
 	lease time.Duration
 	now   func() time.Time
 
-	patience time.Duration // how long a request waits for the store
-	waited   func(ctx context.Context, began time.Time)
+	patience time.Duration                        // how long a request waits for the store
+	waited   func(context.Context, time.Duration) // is called after each wait, with its length
 
 	mu      sync.Mutex       // guards the fields below; never held while the store is asked
 	held    keysource.Series // the leased number; First is 0 without a lease
@@ -182,9 +182,9 @@ func (l *Leased) leased(ctx context.Context) (*Snowflake, error) {
 			return flake, err
 		}
 		if impatient == nil {
-			t := time.NewTimer(l.patience)
+			began, t := time.Now(), time.NewTimer(l.patience)
 			defer t.Stop()
-			defer l.waited(ctx, time.Now())
+			defer func() { l.waited(ctx, time.Since(began)) }()
 			impatient = t.C
 		}
 		select {

@@ -228,13 +228,13 @@ func (s *Snowflake) call(ctx context.Context, f *markFetch, pause time.Duration)
 	case s.closed:
 		f.err = keysource.ErrClosed
 	case err != nil:
-		s.meter.Failed(time.Now(), err)
+		s.meter.Note(time.Now(), 0, 0, 0, err)
 		if ctx.Err() != nil {
 			s.limit = min(2*limit, maxLimit)
 		}
 		s.fail(f, err, ended)
 	default:
-		s.meter.Fetched(time.Now(), time.Since(sent), 0, 0)
+		s.meter.Note(time.Now(), time.Since(sent), 0, 0, nil)
 		if ended-began < minLimit.Milliseconds()/2 {
 			s.limit = minLimit
 		}

@@ -109,9 +109,9 @@ func (s *Snowflake) wait(ctx context.Context, asked, n int64) (int64, error) {
 			stalled += pause - min(max(now-begin, 0), pause)
 		default:
 			if impatient == nil {
-				t := time.NewTimer(s.patience)
+				began, t := time.Now(), time.NewTimer(s.patience)
 				defer t.Stop()
-				defer s.waited(ctx, time.Now())
+				defer func() { s.waited(ctx, time.Since(began)) }()
 				impatient = t.C
 			}
 			if err := s.fetch(ctx, next, now, impatient); err != nil {

@@ -57,11 +57,16 @@ type Meter struct {
 	at         time.Time
 }
 
-// Fetched records a call to the store that took the time took and ended at now. It
-// brought n numbers to a source that still had some, as many as left says.
-func (m *Meter) Fetched(now time.Time, took time.Duration, n, left int64) {
+// Note records a call to the store that ended at now with an error, or that took the time
+// took and brought n numbers to a source that still had left numbers.
+func (m *Meter) Note(now time.Time, took time.Duration, n, left int64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err != nil {
+		m.f.Errors++
+		m.f.Err, m.f.ErrAt = err, now
+		return
+	}
 	took = max(took, 0) // the clock may have been set back
 	m.f.Fetches++
 	m.f.Last, m.f.LastAt, m.f.Err = took, now, nil
@@ -87,14 +92,6 @@ func (m *Meter) rateAt(now time.Time, left int64) (used, seen float64) {
 	return m.used*stays + float64(max(m.left-left, 0)), m.seen*stays + passed.Seconds()
 }
 
-// Failed records a call to the store that failed at now.
-func (m *Meter) Failed(now time.Time, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.f.Errors++
-	m.f.Err, m.f.ErrAt = err, now
-}
-
 // Fetching returns the statistics as of now. left is how many numbers the source has
 // then.
 func (m *Meter) Fetching(now time.Time, left int64) Fetching {
@@ -110,13 +107,4 @@ func (m *Meter) Fetching(now time.Time, left int64) Fetching {
 		f.Buckets[i] = keysource.FetchBucket{Within: fetchBounds[i], Count: sum}
 	}
 	return f
-}
-
-// Note records the outcome of a call for n numbers.
-func (m *Meter) Note(now time.Time, took time.Duration, n, left int64, err error) {
-	if err != nil {
-		m.Failed(now, err)
-		return
-	}
-	m.Fetched(now, took, n, left)
 }

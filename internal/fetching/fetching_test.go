@@ -17,12 +17,12 @@ func TestMeter(t *testing.T) {
 	if got := m.Fetching(start, 0); got.Fetches != 0 || got.PerSecond != 0 {
 		t.Errorf("before the first fetch: %+v", got)
 	}
-	m.Fetched(start, 3*time.Millisecond, 100, 0)
-	m.Failed(start.Add(time.Second), errors.New("down"))
+	m.Note(start, 3*time.Millisecond, 100, 0, nil)
+	m.Note(start.Add(time.Second), 0, 0, 0, errors.New("down"))
 	if got := m.Fetching(start.Add(5*time.Second), 50); got.PerSecond != 0 || got.Errors != 1 || got.Err == nil {
 		t.Errorf("after five seconds: %+v, want no rate yet, and an error", got)
 	}
-	m.Fetched(start.Add(10*time.Second), 10*time.Second, 100, 0)
+	m.Note(start.Add(10*time.Second), 10*time.Second, 100, 0, nil)
 	got := m.Fetching(start.Add(20*time.Second), 0)
 	if math.Abs(got.PerSecond-10) > 0.1 {
 		t.Errorf("%f a second, of 200 used in 20 seconds", got.PerSecond)

@@ -36,12 +36,8 @@ func (dr Drawing) afterMax(ctx context.Context, n int64) (int64, error) {
 	began := time.Now()
 	first, err := dr.readMax(ctx, n)
 	meter, _ := dr.sources.maxima.LoadOrStore(table.SourceName(dr.Table.Rule.Entry, &dr.Key.Rule), new(fetching.Meter))
-	if err != nil {
-		meter.(*fetching.Meter).Failed(time.Now(), err)
-		return 0, err
-	}
-	meter.(*fetching.Meter).Fetched(time.Now(), time.Since(began), n, 0)
-	return first, nil
+	meter.(*fetching.Meter).Note(time.Now(), time.Since(began), n, 0, err)
+	return first, err
 }
 
 // readMax does what afterMax does, without measuring it.

@@ -16,10 +16,8 @@ type draws struct {
 // note records a draw of n numbers that began at a time: the first of them, or the error
 // that the draw has failed with.
 func (d *draws) note(began time.Time, n, first int64, err error) {
-	if err != nil {
-		d.meter.Failed(time.Now(), err)
-		return
+	d.meter.Note(time.Now(), time.Since(began), n, 0, err)
+	if err == nil {
+		d.next.Store(first + n)
 	}
-	d.meter.Fetched(time.Now(), time.Since(began), n, 0)
-	d.next.Store(first + n)
 }
