@@ -420,7 +420,7 @@ var arrows = map[string][]string{
 	"internal/measure":        {module + "/dialect", module + "/policy"},
 	// The floors of the store: the packages below it stand on it, but for engine.
 	"internal/store/engine":        {module + "/dialect"},
-	"internal/store":               {module + "/dialect", module + "/internal/anchor", module + "/internal/counting", module + "/internal/dbconn", module + "/internal/sqlcode", module + "/internal/store/engine", module + "/keysource"},
+	"internal/store":               {module + "/dialect", module + "/internal/anchor", module + "/internal/counting", module + "/internal/dbconn", module + "/internal/drivers", module + "/internal/sqlcode", module + "/internal/store/engine", module + "/keysource"},
 	"internal/store/staterow":      {module + "/internal/store", module + "/internal/store/engine"},
 	"internal/store/nativecatalog": {module + "/dialect", module + "/internal/anchor", module + "/internal/store", module + "/internal/store/engine"},
 	"internal/store/keycolumn":     {module + "/dialect", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/nativecatalog"},

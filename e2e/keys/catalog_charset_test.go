@@ -20,10 +20,10 @@ func TestCatalogCharset(t *testing.T) {
 	for _, charset := range []string{"latin1", "gbk", "utf8mb4"} {
 		table := "bücher_" + charset
 		c := harness.ConnectorOf(t, s.Driver, harness.WithParams(harness.MariaDB.DSN(harness.DatabaseOf(t, s)), "charset="+charset))
-		own := sql.OpenDB(dbconn.Writing(c, false))
+		own := sql.OpenDB(c)
 		t.Cleanup(func() { own.Close() })
 		harness.Exec(t, own, "CREATE TABLE `"+table+"` (id BIGINT NOT NULL PRIMARY KEY)")
-		if found, err := catalog.Read(context.Background(), dialect.MariaDB(), catalog.DB(own), "", table); err != nil || len(found.Columns) != 1 {
+		if found, err := catalog.Read(context.Background(), dialect.MariaDB(), catalog.Writing(own, dbconn.WriteASCII), "", table); err != nil || len(found.Columns) != 1 {
 			t.Errorf("%s: %+v, %v", charset, found, err)
 		}
 	}

@@ -1,12 +1,9 @@
 package dbconn
 
-import (
-	"database/sql/driver"
-	"testing"
-)
+import "testing"
 
-// TestWritten: arguments take the places of their placeholders, and nothing else changes.
-func TestWritten(t *testing.T) {
+// TestWrite: arguments take the places of their placeholders, and nothing else changes.
+func TestWrite(t *testing.T) {
 	for _, c := range []struct {
 		query  string
 		args   []any
@@ -25,11 +22,7 @@ func TestWritten(t *testing.T) {
 		{"SELECT `a?` = ?", []any{"a"}, false, ""},
 		{"SELECT 1", nil, false, ""},
 	} {
-		named := make([]driver.NamedValue, len(c.args))
-		for i, arg := range c.args {
-			named[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
-		}
-		query, args := (&writingConn{dollar: c.dollar}).written(c.query, named)
+		query, args := write(c.query, c.args, c.dollar)
 		want, left := c.want, 0
 		if want == "" {
 			want, left = c.query, len(c.args)

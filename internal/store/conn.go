@@ -39,14 +39,12 @@ type pool struct {
 	dialect *dialect.Dialect
 	random  Random
 
-	// texts reports whether arguments are written into the text of a statement, instead of
-	// being bound.
-	texts bool
+	write argWriter // nil if arguments are bound
 }
 
 func (p pool) Exec(ctx context.Context, query string, args []any) (changed int64, err error) {
 	err = p.again(ctx, func() error {
-		_, changed, err = exec(ctx, p.db, query, args, p.texts, noID)
+		_, changed, err = exec(ctx, p.db, query, args, p.write, noID)
 		return err
 	})
 	return changed, err
@@ -54,7 +52,7 @@ func (p pool) Exec(ctx context.Context, query string, args []any) (changed int64
 
 func (p pool) ExecID(ctx context.Context, query string, args []any) (id, changed int64, err error) {
 	err = p.again(ctx, func() error {
-		id, changed, err = exec(ctx, p.db, query, args, p.texts, sql.Result.LastInsertId)
+		id, changed, err = exec(ctx, p.db, query, args, p.write, sql.Result.LastInsertId)
 		return err
 	})
 	return id, changed, err
@@ -62,7 +60,7 @@ func (p pool) ExecID(ctx context.Context, query string, args []any) (id, changed
 
 func (p pool) Query(ctx context.Context, query string, args []any) (row []any, err error) {
 	err = p.again(ctx, func() error {
-		row, err = query1(ctx, p.db, query, args, p.texts)
+		row, err = query1(ctx, p.db, query, args, p.write)
 		return err
 	})
 	return row, err
@@ -70,7 +68,7 @@ func (p pool) Query(ctx context.Context, query string, args []any) (row []any, e
 
 func (p pool) Rows(ctx context.Context, query string, args []any) (all [][]any, err error) {
 	err = p.again(ctx, func() error {
-		all, err = rows(ctx, p.db, query, args, p.texts)
+		all, err = rows(ctx, p.db, query, args, p.write)
 		return err
 	})
 	return all, err
@@ -87,7 +85,7 @@ func (p pool) transactOnce(ctx context.Context, f func(Conn) error) error {
 		return err
 	}
 	defer tx.Rollback() // after Commit it does nothing
-	if err := f(transaction{tx, p.texts}); err != nil {
+	if err := f(transaction{tx, p.write}); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -96,24 +94,24 @@ func (p pool) transactOnce(ctx context.Context, f func(Conn) error) error {
 // transaction is a Conn in a *sql.Tx of a pool.
 type transaction struct {
 	tx    *sql.Tx
-	texts bool
+	write argWriter
 }
 
 func (t transaction) Exec(ctx context.Context, query string, args []any) (int64, error) {
-	_, changed, err := exec(ctx, t.tx, query, args, t.texts, noID)
+	_, changed, err := exec(ctx, t.tx, query, args, t.write, noID)
 	return changed, err
 }
 
 func (t transaction) ExecID(ctx context.Context, query string, args []any) (id, changed int64, err error) {
-	return exec(ctx, t.tx, query, args, t.texts, sql.Result.LastInsertId)
+	return exec(ctx, t.tx, query, args, t.write, sql.Result.LastInsertId)
 }
 
 func (t transaction) Query(ctx context.Context, query string, args []any) ([]any, error) {
-	return query1(ctx, t.tx, query, args, t.texts)
+	return query1(ctx, t.tx, query, args, t.write)
 }
 
 func (t transaction) Rows(ctx context.Context, query string, args []any) ([][]any, error) {
-	return rows(ctx, t.tx, query, args, t.texts)
+	return rows(ctx, t.tx, query, args, t.write)
 }
 
 func (t transaction) Transact(_ context.Context, f func(Conn) error) error { return f(t) }
@@ -151,9 +149,9 @@ type execer interface {
 // noID is used instead of sql.Result.LastInsertId if the caller does not need the ID.
 func noID(sql.Result) (int64, error) { return 0, nil }
 
-func exec(ctx context.Context, e execer, query string, args []any, texts bool, last func(sql.Result) (int64, error)) (id, changed int64, err error) {
-	if texts {
-		query, args = written(query, args)
+func exec(ctx context.Context, e execer, query string, args []any, write argWriter, last func(sql.Result) (int64, error)) (id, changed int64, err error) {
+	if write != nil {
+		query, args = write(query, args)
 	}
 	res, err := e.ExecContext(ctx, query, args...)
 	if err != nil {
@@ -166,9 +164,9 @@ func exec(ctx context.Context, e execer, query string, args []any, texts bool, l
 	return id, changed, err
 }
 
-func query1(ctx context.Context, q dbconn.Queryer, query string, args []any, texts bool) ([]any, error) {
-	if texts {
-		query, args = written(query, args)
+func query1(ctx context.Context, q dbconn.Queryer, query string, args []any, write argWriter) ([]any, error) {
+	if write != nil {
+		query, args = write(query, args)
 	}
 	var row []any
 	if err := dbconn.QueryPool(ctx, q, query, args, only(&row)); err != nil {
@@ -177,9 +175,9 @@ func query1(ctx context.Context, q dbconn.Queryer, query string, args []any, tex
 	return row, nil
 }
 
-func rows(ctx context.Context, q dbconn.Queryer, query string, args []any, texts bool) ([][]any, error) {
-	if texts {
-		query, args = written(query, args)
+func rows(ctx context.Context, q dbconn.Queryer, query string, args []any, write argWriter) ([][]any, error) {
+	if write != nil {
+		query, args = write(query, args)
 	}
 	var all [][]any
 	err := dbconn.QueryPool(ctx, q, query, args, every(&all))

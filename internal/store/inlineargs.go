@@ -1,10 +1,32 @@
 package store
 
 import (
-	"encoding/hex"
+	"database/sql"
+	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/drivers"
+	"github.com/keyfill/keyfill/internal/store/engine"
 )
+
+// argWriter writes the arguments of a statement into its text. It returns the text, and
+// nil, or the statement as it is if the arguments have to be bound.
+type argWriter func(query string, args []any) (string, []any)
+
+// writerFor returns the argWriter for connections of the store's pool; nil if the driver
+// binds arguments in one round trip.
+func writerFor(e *engine.Engine, db *sql.DB) argWriter {
+	facts, _ := drivers.Of(db.Driver())
+	switch {
+	case e.BindsTexts:
+		return written
+	case facts.PreparesArguments:
+		return dbconn.WriteDollar
+	}
+	return nil
+}
 
 // written writes the arguments of a statement of MySQL or MariaDB into its text, and
 // returns the text and nil, so that the statement is one packet, whatever
@@ -29,7 +51,11 @@ func written(query string, args []any) (string, []any) {
 		case uint64:
 			b.WriteString(strconv.FormatUint(v, 10))
 		case string:
-			writeText(&b, v)
+			if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' || r == '\'' || r == '\\' }) {
+				fmt.Fprintf(&b, "_utf8mb4 X'%x'", v)
+			} else {
+				b.WriteString("'" + v + "'")
+			}
 		case nil:
 			b.WriteString("NULL")
 		default:
@@ -39,18 +65,4 @@ func written(query string, args []any) (string, []any) {
 	}
 	b.WriteString(rest)
 	return b.String(), nil
-}
-
-func writeText(b *strings.Builder, text string) {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || c == '\'' || c == '\\' {
-			b.WriteString("_utf8mb4 X'")
-			b.WriteString(hex.EncodeToString([]byte(text)))
-			b.WriteByte('\'')
-			return
-		}
-	}
-	b.WriteByte('\'')
-	b.WriteString(text)
-	b.WriteByte('\'')
 }

@@ -154,7 +154,13 @@ func (s *Stores) Catalog() (catalog.Querier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return catalog.DB(o.db), nil
+	switch facts, _ := drivers.Of(o.db.Driver()); {
+	case !facts.PreparesArguments:
+		return catalog.DB(o.db), nil
+	case o.Dialect.Params.Dollar:
+		return catalog.Writing(o.db, dbconn.WriteDollar), nil
+	}
+	return catalog.Writing(o.db, dbconn.WriteASCII), nil
 }
 
 func (s *Stores) open(name string) (*openStore, error) {
@@ -172,9 +178,6 @@ func (s *Stores) open(name string) (*openStore, error) {
 	}
 	if name != "" {
 		at = s.configured[name]
-	}
-	if facts, _ := drivers.Of(at.Connector.Driver()); facts.PreparesArguments {
-		at.Connector = dbconn.Writing(at.Connector, at.dialect.Params.Dollar)
 	}
 	o := &openStore{db: store.Pool(at.dialect, at.Connector)}
 	o.Store = store.New(at.dialect, o.db)
