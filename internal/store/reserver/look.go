@@ -27,7 +27,7 @@ func Look(ctx context.Context, s *store.Store, q sequence.Sequence) (sequence.Lo
 		if err != nil {
 			return found, err
 		}
-		if got.form != nil && got.form.Lockless && q.Procedure == "" && !q.IsOptimistic() {
+		if got.form != nil && got.form.Lockless && q.Procedure == "" && q.Lock != sequence.LockOptimistic {
 			return found, q.Fail(store.ErrKeyEngine, "") // the first reservation would return this error
 		}
 		return found, found.Behind(row, got.known)

@@ -72,7 +72,7 @@ func (q *Sequence) checkTable(d *dialect.Dialect) error {
 	switch {
 	case q.Lock != "" && q.Lock != LockPessimistic && q.Lock != LockOptimistic:
 		return refuse("its lock is neither %s nor %s", LockPessimistic, LockOptimistic)
-	case q.IsOptimistic() && q.Procedure != "":
+	case q.Lock == LockOptimistic && q.Procedure != "":
 		return refuse("a procedure locks as it does: say no lock beside it")
 	case q.Codec != nil && (q.Table == nil || q.Procedure != ""):
 		return refuse("only a key table that is changed by statements stores other numbers than the next one")
@@ -104,10 +104,6 @@ func (q *Sequence) checkTable(d *dialect.Dialect) error {
 	}
 	return nil
 }
-
-// IsOptimistic reports whether the row is replaced without a lock, if it is still as it
-// was read.
-func (q *Sequence) IsOptimistic() bool { return q.Lock == LockOptimistic }
 
 // IsForeign reports whether the stored counter is in none of keyfill's tables: in a key
 // table, or known to a procedure of the application.

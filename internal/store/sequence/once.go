@@ -10,7 +10,7 @@ import (
 // reservation, so that no query before or after it is needed.
 func (s *Row) IsReservedOnce() bool {
 	q, r := s.q, s.store
-	return !q.IsForeign() && q.Procedure == "" && !q.IsOptimistic() && q.Codec == nil && q.Upstream == nil && !q.HoldsBlocks() &&
+	return !q.IsForeign() && q.Procedure == "" && q.Lock != LockOptimistic && q.Codec == nil && q.Upstream == nil && !q.HoldsBlocks() &&
 		!r.Engine.Rows.ReturnsLastInsertID && r.Engine.Rows.Reserve.Into == nil && r.Server.IsKnown()
 }
 
@@ -28,9 +28,8 @@ func (s *Row) ReserveOnce(ctx context.Context, n, seen int64) (keysource.Reserva
 	if answer == nil {
 		return keysource.Reservation{}, keysource.ErrStoreState
 	}
-	update := singleUpdate{s}
-	got, err := update.reserved(ctx, answer, 0, n, floor)
-	if err == nil && (update.isBeyondEnd(answer, got, n) || q.Bounds.Skip.Meets(got.First, n)) {
+	got, lost, err := singleUpdate{s}.reserved(ctx, answer, 0, n, floor)
+	if err == nil && (lost || q.Bounds.Skip.Meets(got.First, n)) {
 		err = keysource.ErrStoreState // these integers may not be used, and are lost
 	}
 	return got, err

@@ -64,11 +64,14 @@ func (s *Row) Take(ctx context.Context, n, seen int64) (keysource.Reservation, e
 	switch r := s.store; {
 	case s.q.Procedure != "":
 		return procedureCall{s}.take(ctx, n)
-	case s.q.IsOptimistic() && !r.Inside:
+	case s.q.Lock == LockOptimistic && !r.Inside:
 		return replacement{s}.take(ctx, n, seen)
 	case s.Form != nil && s.Form.Lockless:
 		return keysource.Reservation{}, s.q.Fail(store.ErrKeyEngine, "")
-	case s.q.Codec != nil, r.Engine.Rows.ReturnsLastInsertID && !readsOwnID(r):
+	case s.q.Codec != nil, r.Engine.Rows.ReturnsLastInsertID && (!r.Pooled || r.Inside):
+		// LAST_INSERT_ID must not be read from the answer to an UPDATE on a connection of the
+		// application, which may read it there, nor in a transaction, where the answer does not
+		// prove that the UPDATE has committed.
 		return replacement{s}.takeLocked(ctx, n, seen)
 	}
 	return singleUpdate{s}.take(ctx, n, seen)

@@ -47,7 +47,7 @@ func StatementsOf(ctx context.Context, s *store.Store, q *Sequence) (*engine.Row
 	switch {
 	case q.Table != nil:
 		return keyTableCatalog{s, q}.learn(ctx)
-	case q.IsOptimistic(), s.Engine.Rows.ReturnsLastInsertID && q.Procedure == "":
+	case q.Lock == LockOptimistic, s.Engine.Rows.ReturnsLastInsertID && q.Procedure == "":
 		return s.Engine.OwnForm(), nil
 	}
 	return nil, nil

@@ -186,7 +186,7 @@ func (q *Sequence) Check(d *dialect.Dialect) error {
 		return fmt.Errorf("%w: sequence %q has more than %d characters of parameters", keysource.ErrOptions, q.Name, maxParameters)
 	case !q.Shared && len(q.Columns) != 1:
 		return fmt.Errorf("%w: sequence %q serves %d columns and is not shared", keysource.ErrOptions, q.Name, len(q.Columns))
-	case q.Upstream != nil && (!q.HoldsBlocks() || q.IsForeign() || q.IsOptimistic()):
+	case q.Upstream != nil && (!q.HoldsBlocks() || q.IsForeign() || q.Lock == LockOptimistic):
 		return fmt.Errorf("%w: sequence %q has an Upstream and no row of its own in keyfill_sequences for it: leave it out", keysource.ErrOptions, q.Name)
 	}
 	return checkBounds(q)

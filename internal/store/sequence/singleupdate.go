@@ -48,9 +48,9 @@ func (s singleUpdate) take(ctx context.Context, n, seen int64) (keysource.Reserv
 			return keysource.Reservation{}, s.row.unlessOurs(s.row.manyRows(err))
 		}
 		if answer != nil {
-			got, err := s.reserved(ctx, answer, offset, n, floor)
-			if err == nil && q.Table == nil && s.isBeyondEnd(answer, got, n) {
-				continue // these integers are lost: the integers of another stored counter begin below them
+			got, lost, err := s.reserved(ctx, answer, offset, n, floor)
+			if lost {
+				continue
 			}
 			return got, err
 		}
@@ -68,19 +68,6 @@ func (s singleUpdate) take(ctx context.Context, n, seen int64) (keysource.Reserv
 	return keysource.Reservation{}, r.Failed(q.Name, anchor.New("contention", "the row was moved each time after it was found unfit"))
 }
 
-// isBeyondEnd reports whether integers that an UPDATE has reserved reach beyond the end
-// in the row's incarnation (a random text), which the UPDATE has returned. It remembers
-// that incarnation.
-func (s singleUpdate) isBeyondEnd(answer []any, got keysource.Reservation, n int64) bool {
-	incarnation := store.Text(answer[1])
-	end := staterow.EndOf(incarnation)
-	if end == 0 && !s.row.q.HoldsBlocks() {
-		return false
-	}
-	s.row.q.Remember(&staterow.Row{Incarnation: incarnation, Server: got.Server})
-	return got.First > end-n
-}
-
 // look reads the row, and returns the error for which n integers cannot be reserved
 // from it.
 func (s singleUpdate) look(ctx context.Context, n, floor int64) error {
@@ -94,12 +81,6 @@ func (s singleUpdate) look(ctx context.Context, n, floor int64) error {
 	s.row.q.Remember(stored)
 	return nil
 }
-
-// readsOwnID reports whether LAST_INSERT_ID may be read from the answer to a statement.
-// The connection has to belong to the store, so that the application does not read
-// LAST_INSERT_ID on it, and no transaction may be open, so that the answer also proves
-// that the statement has committed.
-func readsOwnID(s *store.Store) bool { return s.Pooled && !s.Inside }
 
 // update executes an UPDATE as [store.Store.Update] does. It also works for an engine
 // that returns one integer only, if the row's incarnation (a random text) is known. If
@@ -172,28 +153,36 @@ func (s singleUpdate) updateOn(ctx context.Context, u engine.Update, v engine.Va
 	return s.update(ctx, u, v)
 }
 
-// reserved returns the reservation that the answer to an UPDATE contains.
-func (s singleUpdate) reserved(ctx context.Context, answer []any, offset, n, floor int64) (got keysource.Reservation, err error) {
+// reserved returns the reservation that the answer to an UPDATE contains. lost reports
+// whether its integers reach beyond the end in the row's incarnation (a random text), which
+// the UPDATE has returned: they may not be used, since the integers of another stored
+// counter begin there. The sequence remembers that incarnation.
+func (s singleUpdate) reserved(ctx context.Context, answer []any, offset, n, floor int64) (got keysource.Reservation, lost bool, err error) {
 	q, r := s.row.q, s.row.store
 	value, err := store.Integer(answer[0])
 	if err != nil {
-		return got, r.Failed(q.Name, err)
+		return got, false, r.Failed(q.Name, err)
 	}
 	got.First = value + offset - n
 	switch {
 	case q.Table == nil:
-		got.Server = staterow.Server(answer[1], answer[2])
+		incarnation := store.Text(answer[1])
+		got.Server = staterow.Server(incarnation, answer[2])
+		if end := staterow.EndOf(incarnation); end > 0 || q.HoldsBlocks() {
+			q.Remember(&staterow.Row{Incarnation: incarnation, Server: got.Server})
+			lost = got.First > end-n
+		}
 	case got.First < floor:
 		// The UPDATE found a value of floor or above, so something else has changed the value
 		// that was written.
-		return keysource.Reservation{}, q.Fail(store.ErrKeyValue, "it does not hold what was written into it")
+		return keysource.Reservation{}, false, q.Fail(store.ErrKeyValue, "it does not hold what was written into it")
 	case len(answer) > 1:
 		got.Server = store.ServerOf("", answer[1])
 	default:
 		got.Server, err = r.Server.After(ctx)
 	}
 	if err != nil {
-		return keysource.Reservation{}, r.Failed(q.Name, err)
+		return keysource.Reservation{}, false, r.Failed(q.Name, err)
 	}
-	return got, nil
+	return got, lost, nil
 }
