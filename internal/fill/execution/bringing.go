@@ -17,7 +17,7 @@ type bringing struct {
 
 // Note records whether an execution with these arguments needs keys.
 func (b *bringing) Note(p *plans.Plan, query string, args []driver.NamedValue) {
-	if !p.AtExecution || !p.Session() {
+	if !p.AtExecution || !p.Session {
 		return
 	}
 	h, err := bind.FindHoles(p, args)

@@ -80,7 +80,7 @@ func (c *Conn) SendsLastInsertID(ctx context.Context, p *plans.Plan) (bool, erro
 		quiet = quiet && f.LastIDUnread && !f.NumbersOther &&
 			(t.LastIDKey < 0 || p.Inserts[i].Rows == 1 || t.KeyColumns[t.LastIDKey].IsAdjacent())
 	}
-	return p.Session() && quiet, nil
+	return p.Session && quiet, nil
 }
 
 // PreparesFirst reports whether the driver may want a statement with this number of

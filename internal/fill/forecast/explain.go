@@ -47,7 +47,7 @@ func explained(e *table.Engine, query string, version [2]int) (explain.Explanati
 			refused = p.Refused(reason)
 		}
 	}
-	ex, err := explanation(p, query, refused, foresight{session: p.Session(), joined: true})
+	ex, err := explanation(p, query, refused, foresight{session: p.Session, joined: true})
 	if err == nil {
 		ex.Depends = executor.Dependence(p, version)
 		ex.Reads = e.SessionReads(query)

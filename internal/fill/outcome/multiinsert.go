@@ -19,7 +19,7 @@ func (e ending) together(in *plans.Insert) execution.Outcome {
 	if in.Branched {
 		return execution.OutcomeUnknown
 	}
-	if in.Upsert.Conflict != plans.ConflictError || p.Statements > 1 && p.MayConflict() {
+	if in.Upsert.Conflict != plans.ConflictError || p.Statements > 1 && p.MayConflict {
 		return execution.OutcomeUnknown
 	}
 	return execution.OutcomeStored

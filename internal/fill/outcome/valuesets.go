@@ -19,7 +19,7 @@ import (
 // SetRefused returns a refusal if err means that the engine has found a set among the
 // values, and otherwise err.
 func SetRefused(p *plans.Plan, err error) error {
-	if err == nil || !p.GuardsSets() {
+	if err == nil || !p.GuardsSets {
 		return err
 	}
 	// The error is "set-returning functions are not allowed in COALESCE", in any language.

@@ -188,17 +188,18 @@ func isZero(b []byte) bool {
 // their places. keys holds, for each draw (call to a key source), as many keys as the holes
 // count. Arguments does not change the caller's slice.
 func Arguments(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) []driver.NamedValue {
-	if session && pl.Listed() != nil {
+	rare := pl.Changes.Rare()
+	if session && rare.Listed != nil {
 		return bindListed(pl, args, h, keys)
 	}
 	out := bind(pl, args, h, keys)
-	if !session || len(pl.LastKeys()) == 0 {
-		if pl.Changes.DroppedArgs() == nil {
+	if !session || len(rare.LastKeys) == 0 {
+		if rare.DroppedArgs == nil {
 			return out
 		}
 		return without(pl, out, func(index int) int { return placed(pl, index, false) })
 	}
-	for _, l := range slices.Backward(pl.LastKeys()) {
+	for _, l := range slices.Backward(rare.LastKeys) {
 		at := l.Placeholder + before(pl, l.Placeholder)
 		out = slices.Insert(out, at, driver.NamedValue{Value: keys[l.Draw][0]}, out[at])
 	}
@@ -297,11 +298,12 @@ func assign(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.V
 // without returns args without the arguments of clauses that were cut from the text. at
 // returns the index in args of a caller's argument.
 func without(pl *plans.Plan, args []driver.NamedValue, at func(index int) int) []driver.NamedValue {
-	if len(pl.Changes.DroppedArgs()) == 0 {
+	dropped := pl.Changes.Rare().DroppedArgs
+	if len(dropped) == 0 {
 		return args
 	}
 	args = slices.Clone(args)
-	for _, index := range slices.Backward(pl.Changes.DroppedArgs()) {
+	for _, index := range slices.Backward(dropped) {
 		args = slices.Delete(args, at(index), at(index)+1)
 	}
 	for i := range args {
@@ -313,7 +315,7 @@ func without(pl *plans.Plan, args []driver.NamedValue, at func(index int) int) [
 // droppedBefore returns how many of the caller's arguments before the given one are not
 // sent.
 func droppedBefore(pl *plans.Plan, index int) int {
-	n, _ := slices.BinarySearch(pl.Changes.DroppedArgs(), index)
+	n, _ := slices.BinarySearch(pl.Changes.Rare().DroppedArgs, index)
 	return n
 }
 
@@ -321,7 +323,7 @@ func droppedBefore(pl *plans.Plan, index int) int {
 // [Arguments].
 func FinalIndex(pl *plans.Plan, index int, session bool) int {
 	at := placed(pl, index, session)
-	if pl.Changes.DroppedArgs() == nil {
+	if pl.Changes.Rare().DroppedArgs == nil {
 		return at
 	}
 	return max(0, at-droppedBefore(pl, index))
@@ -331,15 +333,15 @@ func FinalIndex(pl *plans.Plan, index int, session bool) int {
 // text, so that all of the caller's arguments were sent.
 func placed(pl *plans.Plan, index int, session bool) int {
 	switch {
-	case session && pl.Listed() != nil:
+	case session && pl.Changes.Rare().Listed != nil:
 		return finalListed(pl, index)
 	case pl.Changes.Spelling.Style&reader.StylePosition == 0:
 		return index
 	}
 	// A binary search, since database/sql asks for every argument of a batch.
 	n, _ := slices.BinarySearch(pl.Changes.ArgsBefore, index+1)
-	more := 0
-	for session && more < len(pl.LastKeys()) && pl.LastKeys()[more].Placeholder < n {
+	last, more := pl.Changes.Rare().LastKeys, 0
+	for session && more < len(last) && last[more].Placeholder < n {
 		more++
 	}
 	return index + n + 2*more
@@ -348,11 +350,12 @@ func placed(pl *plans.Plan, index int, session bool) int {
 // Added returns how many more placeholders the text with keys has than the query. session
 // is as for [Text].
 func Added(pl *plans.Plan, session bool) int {
+	rare := pl.Changes.Rare()
 	switch {
-	case !session || !pl.Session():
-		return pl.Changes.Added - len(pl.Changes.DroppedArgs())
-	case pl.Listed() != nil:
+	case !session || !pl.Session:
+		return pl.Changes.Added - len(rare.DroppedArgs)
+	case rare.Listed != nil:
 		return addedListed(pl)
 	}
-	return pl.Changes.Added + 2*len(pl.LastKeys()) - len(pl.Changes.DroppedArgs())
+	return pl.Changes.Added + 2*len(rare.LastKeys) - len(rare.DroppedArgs)
 }

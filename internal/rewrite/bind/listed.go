@@ -10,8 +10,8 @@ import (
 // addedListed returns how many more placeholders than the query the session's text has,
 // which sets LAST_INSERT_ID().
 func addedListed(pl *plans.Plan) (n int) {
-	for i := range pl.Listed() {
-		if n -= pl.Listed()[i].Params; pl.Listed()[i].Slot >= 0 {
+	for _, e := range pl.Changes.Rare().Listed {
+		if n -= e.Params; e.Slot >= 0 {
 			n++
 		}
 	}
@@ -21,10 +21,11 @@ func addedListed(pl *plans.Plan) (n int) {
 // writeListed returns the session's text, which sets LAST_INSERT_ID(). key returns the text
 // of an edit's key.
 func writeListed(pl *plans.Plan, key func(e *plans.SessionEdit) string) string {
-	b := make([]byte, 0, len(pl.Changes.Query)+16*len(pl.Listed()))
+	listed := pl.Changes.Rare().Listed
+	b := make([]byte, 0, len(pl.Changes.Query)+16*len(listed))
 	at := 0
-	for i := range pl.Listed() {
-		e := &pl.Listed()[i]
+	for i := range listed {
+		e := &listed[i]
 		b = append(append(b, pl.Changes.Query[at:e.Start]...), e.Text...)
 		if at = e.End; e.Slot >= 0 {
 			b = append(b, key(e)...)
@@ -75,8 +76,9 @@ func bindListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driv
 	values := listedValues(pl, args, h, keys)
 	out := make([]driver.NamedValue, 0, len(args)+addedListed(pl))
 	at := 0
-	for i := range pl.Listed() {
-		e := &pl.Listed()[i]
+	listed := pl.Changes.Rare().Listed
+	for i := range listed {
+		e := &listed[i]
 		if e.Slot >= 0 || e.Params > 0 {
 			out = append(out, args[at:e.Before]...)
 			at = e.Before + e.Params
@@ -105,8 +107,9 @@ func inlineListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]dr
 		}
 		return write(e, pl.Changes.Slots[e.Slot].Text)
 	})
-	for i := range pl.Listed() {
-		e := &pl.Listed()[i]
+	listed := pl.Changes.Rare().Listed
+	for i := range listed {
+		e := &listed[i]
 		own := e.Slot >= 0 && !e.First && !h.isHole(e.Slot)
 		if before := min(e.Before, len(args)); own || e.Params > 0 {
 			out = append(out, args[at:before]...)
@@ -131,8 +134,9 @@ func inlineListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]dr
 func finalListed(pl *plans.Plan, index int) int {
 	own := slices.IndexFunc(pl.Changes.Slots, func(s plans.Slot) bool { return s.Kind == plans.SlotOwn && int(s.Before) == index })
 	at, n := 0, 0 // counts of the caller's arguments, and of the sent ones
-	for i := range pl.Listed() {
-		e := &pl.Listed()[i]
+	listed := pl.Changes.Rare().Listed
+	for i := range listed {
+		e := &listed[i]
 		if e.Slot < 0 && e.Params == 0 {
 			continue
 		}
@@ -157,8 +161,9 @@ func finalListed(pl *plans.Plan, index int) int {
 func placesListed(pl *plans.Plan) []Place {
 	var places []Place
 	arg, at, last := 0, 0, -1
-	for i := range pl.Listed() {
-		e := &pl.Listed()[i]
+	listed := pl.Changes.Rare().Listed
+	for i := range listed {
+		e := &listed[i]
 		if e.Slot < 0 && e.Params == 0 {
 			continue
 		}

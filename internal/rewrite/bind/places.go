@@ -18,7 +18,7 @@ type Place struct {
 // named and nameless arguments, Places assumes nameless arguments. session is as for
 // [Text].
 func Places(pl *plans.Plan, session bool) []Place {
-	if session && pl.Listed() != nil {
+	if session && pl.Changes.Rare().Listed != nil {
 		return placesListed(pl)
 	}
 	var places []Place

@@ -15,14 +15,14 @@ func ProvenText(pl *plans.Plan, session bool) string {
 	if pl.Proof == nil {
 		return Text(pl, session)
 	}
-	session = session && pl.Session()
+	session = session && pl.Session
 	t := &pl.Proof.Bound
 	if session {
 		t = &pl.Proof.Session
 	}
 	return t.Get(func() string {
 		w := newProofWriter(pl)
-		if session && pl.Listed() != nil {
+		if session && pl.Changes.Rare().Listed != nil {
 			mark := pl.Changes.Spelling.Text(1)
 			return writeListed(pl, func(e *plans.SessionEdit) string { return w.listed(e, mark) })
 		}
@@ -45,7 +45,7 @@ func InlineProven(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]dr
 		return Inline(pl, args, h, keys, session)
 	}
 	w := newProofWriter(pl)
-	if session && pl.Listed() != nil {
+	if session && pl.Changes.Rare().Listed != nil {
 		return inlineListed(pl, args, h, keys, w.listed)
 	}
 	own, added := assign(pl, args, h, keys)

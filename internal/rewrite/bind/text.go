@@ -11,7 +11,7 @@ import (
 // LAST_INSERT_ID(?), for executions that fill a key; session has no effect unless
 // [plans.Plan.Session] is true. [Arguments] returns the arguments of both texts.
 func Text(pl *plans.Plan, session bool) string {
-	session = session && pl.Session()
+	session = session && pl.Session
 	b := &pl.Lazy.Bound
 	if session {
 		b = &pl.Lazy.BoundSession
@@ -21,7 +21,7 @@ func Text(pl *plans.Plan, session bool) string {
 
 // writeText returns the text that [Text] caches and returns.
 func writeText(pl *plans.Plan, session bool) string {
-	if session && pl.Listed() != nil {
+	if session && pl.Changes.Rare().Listed != nil {
 		mark := pl.Changes.Spelling.Text(1)
 		return writeListed(pl, func(e *plans.SessionEdit) string { return inCall(e, mark) })
 	}
@@ -67,8 +67,8 @@ func around(w plans.Wrap, first, key string) string {
 
 // OfBound returns the edits of the text that [Text] returns without session.
 func OfBound(pl *plans.Plan) []plans.Edit {
-	if pl.Changes.BoundEdits() != nil {
-		return pl.Changes.BoundEdits()
+	if edits := pl.Changes.Rare().BoundEdits; edits != nil {
+		return edits
 	}
 	return pl.Changes.Edits
 }
@@ -88,7 +88,7 @@ func Number(pl *plans.Plan, slot, n int) int {
 // placeholders or with too many; the text must not be prepared for more than one
 // execution. session is as for [Text].
 func Inline(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) (string, []driver.NamedValue) {
-	if session && pl.Listed() != nil {
+	if session && pl.Changes.Rare().Listed != nil {
 		return inlineListed(pl, args, h, keys, func(e *plans.SessionEdit, key string) string { return inCall(e, key) })
 	}
 	own, added := assign(pl, args, h, keys)
@@ -117,7 +117,7 @@ func sameIndex(index int) int { return index }
 // returns. It needs no arguments, and the caller's placeholders stay. session is as for
 // [Text].
 func InlineAssumed(pl *plans.Plan, h Holes, keys [][]driver.Value, session bool) string {
-	if session && pl.Listed() != nil && !pl.AtExecution {
+	if session && pl.Changes.Rare().Listed != nil && !pl.AtExecution {
 		text, _ := inlineListed(pl, nil, h, keys, func(e *plans.SessionEdit, key string) string { return inCall(e, key) })
 		return text
 	}

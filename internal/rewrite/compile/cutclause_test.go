@@ -58,7 +58,7 @@ func TestCutArguments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if in := &p.Inserts[0]; p.Action != plans.Fill || in.Upsert.Conflict != plans.ConflictError || p.MayConflict() {
+			if in := &p.Inserts[0]; p.Action != plans.Fill || in.Upsert.Conflict != plans.ConflictError || p.MayConflict {
 				t.Errorf("%s, and a row that is there is %v", p.Action, in.Upsert.Conflict)
 			}
 			if got := bind.Text(p, false); got != c.text {
@@ -123,7 +123,7 @@ func TestClauseNotCut(t *testing.T) {
 		}
 		p := compile.Query(d, func(string, string) *plans.Target { return target }, c.query)
 		text := bind.Text(p, false)
-		if _, clause, _ := strings.Cut(c.query, " ON "); p.Action != plans.Fill || !p.MayConflict() || !strings.HasSuffix(text, clause) {
+		if _, clause, _ := strings.Cut(c.query, " ON "); p.Action != plans.Fill || !p.MayConflict || !strings.HasSuffix(text, clause) {
 			t.Errorf("Compile(%q) is to %s: %q", c.query, p.Action, text)
 		}
 	}

@@ -261,7 +261,7 @@ func outcome(p *plans.Plan, in string) map[string]string {
 		}
 	case plans.Fill:
 		got["out"] = bind.Text(p, false)
-		if p.Session() {
+		if p.Session {
 			got["session"] = bind.Text(p, true)
 		}
 		h := bind.AssumedHoles(p)

@@ -73,7 +73,7 @@ func checkIdempotence(t *testing.T, lookup plans.Lookup, p *plans.Plan, query st
 	t.Helper()
 	d := p.Dialect
 	for _, session := range []bool{false, true} {
-		if p.Unbound() != "" || session && !p.Session() {
+		if p.Unbound() != "" || session && !p.Session {
 			continue
 		}
 		text := bind.Text(p, session)

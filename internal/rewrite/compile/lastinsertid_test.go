@@ -197,8 +197,8 @@ func TestSessionElsewhere(t *testing.T) {
 	const query = "INSERT INTO orders (a) VALUES (1)"
 	for _, d := range dialect.All() {
 		p := compile.Query(d, sessions(d), query)
-		if want := goldens.Has("mysql mariadb", d); p.Session() != want {
-			t.Errorf("%s: Compile(%q).Session() = %v, want %v", d.Name, query, p.Session(), want)
+		if want := goldens.Has("mysql mariadb", d); p.Session != want {
+			t.Errorf("%s: Compile(%q).Session() = %v, want %v", d.Name, query, p.Session, want)
 		}
 	}
 }
@@ -212,7 +212,7 @@ func TestSessionUnwanted(t *testing.T) {
 	} {
 		target := &plans.Target{Table: "orders", Keys: []plans.Key{k}}
 		p := compile.Query(d, func(_, _ string) *plans.Target { return target }, "INSERT INTO orders (a) VALUES (1)")
-		if p.Session() || bind.Text(p, true) != bind.Text(p, false) {
+		if p.Session || bind.Text(p, true) != bind.Text(p, false) {
 			t.Errorf("Compile with %+v gives the session's text %q", k, bind.Text(p, true))
 		}
 	}
@@ -248,7 +248,7 @@ func TestIdiom(t *testing.T) {
 func checkSession(t *testing.T, d *dialect.Dialect, p *plans.Plan, query string) {
 	t.Helper()
 	plain, session := bind.Text(p, false), bind.Text(p, true)
-	if !p.Session() {
+	if !p.Session {
 		if session != plain {
 			t.Fatalf("%s: Compile(%q) has no session's text, but %q", d.Name, query, session)
 		}

@@ -271,21 +271,21 @@ func sessionSettings(d *dialect.Dialect) []dialect.Settings {
 // plans of one text are, or named here.
 func TestSamePlanFields(t *testing.T) {
 	compared := []string{"Action", "AtExecution", "Refusal", "Inserts", "Draws", "Statements", "Load", "Query", "Edits",
-		"Slots", "Params", "Spelling", "Added", "droppedArgs", "ArgsBefore", "KeyCounts", "boundEdits", "listed", "guarded", "session", "LiteralReason", "undoes", "reads"}
+		"Slots", "Params", "Spelling", "Added", "DroppedArgs", "ArgsBefore", "KeyCounts", "BoundEdits", "Listed", "GuardsSets", "Session", "LiteralReason", "undoes", "reads"}
 	left := []string{
 		"Dialect",               // what differs
 		"Readings",              // those of a plan, not of its readings
 		"Bound", "BoundSession", // are made of the others
 		"memory",             // is the memory of the others
 		"Scoped", "byInsert", // are made of Inserts and slots
-		"conflicts", // is made of Inserts
-		"lastKeys",  // are made of the slots
-		"quiet",     // is made of the text, by words that mean the same
-		"Parts",     // is made of the text: settings of SQLite change no statement's end
-		"Proof",     // is made of the edits, the slots and the text
+		"MayConflict", // is made of Inserts
+		"LastKeys",    // are made of the slots
+		"quiet",       // is made of the text, by words that mean the same
+		"Parts",       // is made of the text: settings of SQLite change no statement's end
+		"Proof",       // is made of the edits, the slots and the text
 	}
 	fields := reflect.VisibleFields(reflect.TypeFor[plans.Plan]())
-	for _, group := range []string{"Changes", "Lazy", "flags", "rare"} {
+	for _, group := range []string{"Changes", "Lazy", "rare"} {
 		i := slices.IndexFunc(fields, func(f reflect.StructField) bool { return f.Name == group })
 		if i < 0 {
 			t.Fatalf("a plan has no group %s any more", group)

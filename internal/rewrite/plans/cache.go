@@ -148,8 +148,8 @@ func (pl *Plan) size(query int) int {
 	if len(pl.Changes.Edits) > 0 {
 		n += query
 	}
-	if pl.Session() {
-		n += query + perListed*len(pl.Listed())
+	if pl.Session {
+		n += query + perListed*len(pl.Changes.Rare().Listed)
 	}
 	if pl.Proof != nil {
 		n += 2*query + perEdit*len(pl.Proof.Edits)

@@ -10,32 +10,6 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// Session reports whether the text allows a key to be written as LAST_INSERT_ID(key), so
-// that LAST_INSERT_ID() and the OK packet return the key of the first row: MySQL 8.4,
-// section 14.15, LAST_INSERT_ID(expr). The text with this call is the session's text. The
-// policy must ask for it ([Key].Session), and the statement must be an INSERT or REPLACE
-// with VALUES or SET, without IGNORE and DELAYED.
-//
-// The call comes after all other values, which read the session's old number: in a single
-// row around its key, and in the last of several rows as IF(LAST_INSERT_ID(first), last,
-// last). A listed key is moved there, in executions that fill it; the keys that other rows
-// bring must then be numbers or strings.
-//
-// In three cases the call is around the first row's key instead: the table has several
-// keys, the statement returns rows, or its ON DUPLICATE KEY UPDATE assigns
-// LAST_INSERT_ID(…) to a column, as the whole value and not in a part of an expression that
-// may be skipped. The text must then meet these conditions. It
-//
-//   - does not list the key's column;
-//   - has no other use of LAST_INSERT_ID, @@last_insert_id, @@identity or ROW_COUNT, which
-//     would read our key: 10 stored for the parent's 7777, seen on MariaDB 10.11;
-//   - has no subqueries and calls only known functions of the engine, since a stored function
-//     may read LAST_INSERT_ID().
-//
-// The caller has to check for triggers and for column defaults that are expressions. It
-// uses the session's text only if at least one key is filled.
-func (pl *Plan) Session() bool { return pl.flags.session }
-
 // SessionOpen and SessionClose are the text around a key in the session's text: see
 // [Plan.Session].
 const (
@@ -63,7 +37,25 @@ type LastKey struct {
 }
 
 // sessionForm notes how the session's text, which sets LAST_INSERT_ID(), differs from the
-// text that only has the keys added.
+// text that only has the keys added. A statement has a session's text only if the policy
+// asks for it ([Key].Session), and the statement is an INSERT or REPLACE with VALUES or SET,
+// without IGNORE and DELAYED.
+//
+// The call comes after all other values, which read the session's old number: in a single
+// row around its key, and in the last of several rows as IF(LAST_INSERT_ID(first), last,
+// last). A listed key is moved there, in executions that fill it; the keys that other rows
+// bring must then be numbers or strings.
+//
+// In three cases the call is around the first row's key instead: the table has several
+// keys, the statement returns rows, or its ON DUPLICATE KEY UPDATE assigns
+// LAST_INSERT_ID(…) to a column, as the whole value and not in a part of an expression that
+// may be skipped. The text must then meet these conditions. It
+//
+//   - does not list the key's column;
+//   - has no other use of LAST_INSERT_ID, @@last_insert_id, @@identity or ROW_COUNT, which
+//     would read our key: 10 stored for the parent's 7777, seen on MariaDB 10.11;
+//   - has no subqueries and calls only known functions of the engine, since a stored function
+//     may read LAST_INSERT_ID().
 func (p *Draft) sessionForm(pl *Plan) {
 	if !p.Dialect.FirstID {
 		return
@@ -115,10 +107,10 @@ func (p *Draft) sessionForm(pl *Plan) {
 			}
 			pl.Changes.Slots[first].Wrap = WrapKey
 		}
-		pl.flags.session = true
+		pl.Session = true
 	}
 	if listed != nil {
-		pl.flags.session, pl.Changes.seldom().listed = true, p.withListed(pl.Changes.Slots, listed)
+		pl.Session, pl.Changes.seldom().Listed = true, p.withListed(pl.Changes.Slots, listed)
 	}
 }
 

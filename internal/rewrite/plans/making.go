@@ -16,7 +16,7 @@ func (p *Draft) Plan() *Plan {
 	if p.Refusal == nil && len(p.Cuts) > 0 {
 		dropped, ok := p.cutArguments()
 		if dropped != nil {
-			pl.Changes.seldom().droppedArgs = dropped
+			pl.Changes.seldom().DroppedArgs = dropped
 		}
 		if !ok {
 			in := &p.Inserts[len(p.Inserts)-1]
@@ -43,13 +43,13 @@ func (p *Draft) Plan() *Plan {
 		pl.Action = Pass
 		return pl
 	}
-	pl.flags.conflicts = slices.ContainsFunc(pl.Inserts, func(in Insert) bool { return in.Upsert.Conflict != ConflictError })
+	pl.MayConflict = slices.ContainsFunc(pl.Inserts, func(in Insert) bool { return in.Upsert.Conflict != ConflictError })
 	if len(p.Slots) == 0 && query < 0 {
 		pl.Action = Keep
 		return pl
 	}
 	if pl.Changes.Spelling.Style == reader.StyleNumber {
-		pl.Changes.Spelling.Base -= len(pl.Changes.DroppedArgs())
+		pl.Changes.Spelling.Base -= len(pl.Changes.Rare().DroppedArgs)
 	}
 	p.endOnce()
 	pl.Changes.Params, pl.Changes.Edits, pl.Changes.Slots = p.Params, trimmed(p.Edits), trimmed(p.Slots)
@@ -76,7 +76,7 @@ func (p *Draft) Plan() *Plan {
 	if pl.LiteralReason = p.unbound; p.perStatement() {
 		pl.LiteralReason = rewrite.ErrPerStatement
 	}
-	pl.flags.guarded = p.Guarded
+	pl.GuardsSets = p.Guarded
 	var own []Edit
 	if pl.AtExecution {
 		pl.Changes.Edits = slices.DeleteFunc(pl.Changes.Edits, func(e Edit) bool {
@@ -127,7 +127,7 @@ func (pl *Plan) place() {
 	for i := range pl.Changes.Edits {
 		if slot := pl.Changes.Edits[i].Slot; slot >= 0 {
 			if pl.Changes.Slots[slot].Wrap == WrapLast {
-				pl.Changes.seldom().lastKeys = append(pl.LastKeys(), LastKey{pl.Changes.Added, pl.Changes.Slots[slot].Draw})
+				pl.Changes.seldom().LastKeys = append(pl.Changes.Rare().LastKeys, LastKey{pl.Changes.Added, pl.Changes.Slots[slot].Draw})
 			}
 			pl.Changes.Added++
 		}

@@ -41,7 +41,21 @@ type Plan struct {
 
 	Scoped bool // whether keys are numbered within the values of other columns
 
-	flags planFlags
+	// Session reports whether the text allows a key to be written as LAST_INSERT_ID(key), so
+	// that LAST_INSERT_ID() and the OK packet return the key of the first row: MySQL 8.4,
+	// section 14.15, LAST_INSERT_ID(expr). The text with this call is the session's text:
+	// Draft.sessionForm says which statements have one. The caller has to check for triggers
+	// and for column defaults that are expressions. It uses the session's text only if at
+	// least one key is filled.
+	Session bool
+
+	// MayConflict reports whether an INSERT of the text may leave out, replace or change rows
+	// where a plain INSERT would fail.
+	MayConflict bool
+
+	// GuardsSets reports whether a value of VALUES is written as COALESCE(value), so that the
+	// engine refuses the value if it is a set of rows.
+	GuardsSets bool
 
 	Refusal    *Refusal // why the text is refused, if Action is Refuse
 	Inserts    []Insert // the INSERTs into configured tables
@@ -82,60 +96,34 @@ type Changes struct {
 	ArgsBefore []int // for each added placeholder, how many of the caller's placeholders precede it
 	KeyCounts  []int // for each draw (call to a key source), how many keys it needs if every slot takes a key
 
-	rare *rare // nil for most plans
+	rare *Rare // nil for most plans
 }
 
-// rare holds the changes that only few plans have.
-type rare struct {
-	lastKeys    []LastKey
-	listed      []SessionEdit
-	boundEdits  []Edit
-	droppedArgs []int
+// Rare holds the changes that only few plans have.
+type Rare struct {
+	LastKeys    []LastKey     // the added placeholders, counted from 0, that become three placeholders in the session's text
+	Listed      []SessionEdit // the edits of the session's text if the column list names a key; otherwise nil
+	BoundEdits  []Edit        // the edits of bind.Text if the caller's placeholders are renumbered too; otherwise nil
+	DroppedArgs []int         // the indexes of the caller's arguments that are not sent: see cutarguments.go
 }
 
-// seldom returns the rare changes, for the caller to set one. It allocates them at the
-// first call.
-func (c *Changes) seldom() *rare {
+var noRare Rare // never changed
+
+// Rare returns the changes that only few plans have. They must not be changed.
+func (c *Changes) Rare() *Rare {
 	if c.rare == nil {
-		c.rare = new(rare)
+		return &noRare
 	}
 	return c.rare
 }
 
-// LastKeys returns the added placeholders, counted from 0, that become three placeholders
-// in the session's text (the text that sets LAST_INSERT_ID()).
-func (pl *Plan) LastKeys() []LastKey {
-	if pl.Changes.rare == nil {
-		return nil
-	}
-	return pl.Changes.rare.lastKeys
-}
-
-// Listed returns the edits of the session's text if the column list names a key; nil
-// otherwise.
-func (pl *Plan) Listed() []SessionEdit {
-	if pl.Changes.rare == nil {
-		return nil
-	}
-	return pl.Changes.rare.listed
-}
-
-// BoundEdits returns the edits of bind.Text if the caller's placeholders are renumbered
-// too; nil otherwise.
-func (c *Changes) BoundEdits() []Edit {
+// seldom returns the rare changes, for the caller to set one. It allocates them at the
+// first call.
+func (c *Changes) seldom() *Rare {
 	if c.rare == nil {
-		return nil
+		c.rare = new(Rare)
 	}
-	return c.rare.boundEdits
-}
-
-// DroppedArgs returns the indexes of the caller's arguments that are not sent: see
-// cutarguments.go.
-func (c *Changes) DroppedArgs() []int {
-	if c.rare == nil {
-		return nil
-	}
-	return c.rare.droppedArgs
+	return c.rare
 }
 
 // Lazy holds values that are computed at their first use.
@@ -170,13 +158,6 @@ func (l *lazyByte) is(compute func() bool) bool {
 		}
 		return 0
 	}) != 0
-}
-
-// planFlags are the results of methods of a plan.
-type planFlags struct {
-	guarded   bool // see GuardsSets
-	session   bool // see Session
-	conflicts bool // see MayConflict
 }
 
 // PlanMemory is memory for a plan, and for the parts that most plans with keys have: one
@@ -246,18 +227,10 @@ type Slot struct {
 	Text   string // the caller's placeholder in the slot
 }
 
-// MayConflict reports whether an INSERT of the text may leave out, replace or change rows
-// where a plain INSERT would fail.
-func (pl *Plan) MayConflict() bool { return pl.flags.conflicts }
-
 // TooMany reports whether keys cannot be arguments, because [Plan.Unbound] returns a
 // reason: the text would have too many placeholders for the engine, or drivers would
 // disagree about their arguments.
 func (pl *Plan) TooMany() bool { return pl.Unbound() != "" }
-
-// GuardsSets reports whether a value of VALUES is written as COALESCE(value), so that the
-// engine refuses the value if it is a set of rows.
-func (pl *Plan) GuardsSets() bool { return pl.flags.guarded }
 
 // Placeholders returns how many arguments the caller's text needs: for placeholders by
 // position their count, for numbered ones the highest number, for named ones the number of

@@ -108,12 +108,13 @@ func (pl *Plan) Same(o *Plan) bool {
 			slices.Equal(pl.Targets(), o.Targets())
 	case pl.Changes.Query != o.Changes.Query, pl.AtExecution != o.AtExecution, pl.Statements != o.Statements, pl.Load != o.Load,
 		pl.Changes.Params != o.Changes.Params, pl.Changes.Spelling != o.Changes.Spelling, pl.Changes.Added != o.Changes.Added,
-		pl.flags.guarded != o.flags.guarded, pl.flags.session != o.flags.session, pl.LiteralReason != o.LiteralReason:
+		pl.GuardsSets != o.GuardsSets, pl.Session != o.Session, pl.LiteralReason != o.LiteralReason:
 		return false
 	}
+	rare, others := pl.Changes.Rare(), o.Changes.Rare()
 	// Inserts are compared as a whole, so that future fields count too.
 	return reflect.DeepEqual(pl.Inserts, o.Inserts) &&
-		slices.Equal(pl.Draws, o.Draws) && slices.Equal(pl.Changes.Edits, o.Changes.Edits) && slices.Equal(pl.Changes.BoundEdits(), o.Changes.BoundEdits()) && slices.Equal(pl.Listed(), o.Listed()) && slices.Equal(pl.Changes.Slots, o.Changes.Slots) &&
-		slices.Equal(pl.Changes.ArgsBefore, o.Changes.ArgsBefore) && slices.Equal(pl.Changes.DroppedArgs(), o.Changes.DroppedArgs()) && slices.Equal(pl.Changes.KeyCounts, o.Changes.KeyCounts) &&
+		slices.Equal(pl.Draws, o.Draws) && slices.Equal(pl.Changes.Edits, o.Changes.Edits) && slices.Equal(rare.BoundEdits, others.BoundEdits) && slices.Equal(rare.Listed, others.Listed) && slices.Equal(pl.Changes.Slots, o.Changes.Slots) &&
+		slices.Equal(pl.Changes.ArgsBefore, o.Changes.ArgsBefore) && slices.Equal(rare.DroppedArgs, others.DroppedArgs) && slices.Equal(pl.Changes.KeyCounts, o.Changes.KeyCounts) &&
 		pl.Reads() == o.Reads() && (pl.Statements == 1 || pl.Undoes() == o.Undoes())
 }

@@ -46,5 +46,5 @@ func (pl *Plan) renumber() {
 	}
 	keys(used)
 	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Compare(a.Start, b.Start) })
-	pl.Changes.seldom().boundEdits = edits
+	pl.Changes.seldom().BoundEdits = edits
 }

@@ -73,7 +73,7 @@ func execute(d *dialect.Dialect, lookup plans.Lookup, text string) {
 	h := bind.AssumedHoles(p)
 	bind.FilledPlaces(p, h)
 	if !p.Load {
-		bind.InlineAssumed(p, h, keysFor(p, h), p.Session())
+		bind.InlineAssumed(p, h, keysFor(p, h), p.Session)
 	}
 	for _, args := range [][]driver.NamedValue{positional(p.Placeholders()), named(text)} {
 		h, err := bind.FindHoles(p, args)
@@ -85,7 +85,7 @@ func execute(d *dialect.Dialect, lookup plans.Lookup, text string) {
 			bind.Arguments(p, args, h, keys, false)
 		}
 		if !p.Load {
-			bind.Inline(p, args, h, keys, p.Session())
+			bind.Inline(p, args, h, keys, p.Session)
 		}
 	}
 }
