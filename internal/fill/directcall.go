@@ -120,7 +120,7 @@ func (d *directCall) decide(ctx context.Context) (*execution.Execution, executio
 	inline := p.TooMany() || p.Placeholders() == 0 && len(d.args) == 0 &&
 		!(d.by == session.ByQuery && db.Driver.CachesQueries)
 	c.Brings.Note(p, d.query, d.args)
-	if !inline && (!c.Can(d.by) || len(d.args) > 0 && p.Statements == 1 && c.Skips[d.by].IsExpected()) {
+	if !inline && (!c.Can[d.by] || len(d.args) > 0 && p.Statements == 1 && c.Skips[d.by].IsExpected()) {
 		// Keys are drawn when database/sql comes back with the prepared statement. A text of
 		// several statements is tried directly each time, since a driver that accepts such a
 		// text may be unable to prepare it.
@@ -147,7 +147,7 @@ func (d *directCall) decide(ctx context.Context) (*execution.Execution, executio
 		return d.keep(ctx, p, h, e)
 	case p.NeedsParts():
 		return d.divide(ctx, p)
-	case p.Parts != nil && d.by == session.ByExec && c.Can(d.by) && executor.UnsuitedParts(db.Tables, p) == nil:
+	case p.Parts != nil && d.by == session.ByExec && c.Can[d.by] && executor.UnsuitedParts(db.Tables, p) == nil:
 		d.parts = p.Parts
 		return nil, execution.Event{}, nil
 	case executor.Waits(&c.Conn, p, h, d.by, len(d.args)):

@@ -23,7 +23,7 @@ import (
 // refused, since drivers differ in how much of such a text they execute.
 func (d *directCall) divide(ctx context.Context, p *plans.Plan) (*execution.Execution, execution.Event, error) {
 	var refusal error
-	if d.by != session.ByExec || !d.conn.Can(d.by) {
+	if d.by != session.ByExec || !d.conn.Can[d.by] {
 		refusal = p.Refused(rewrite.ErrSelectSeveral)
 	}
 	if r := executor.UnsuitedParts(d.conn.DB.Tables, p); r != nil && refusal == nil {

@@ -3,7 +3,6 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
-	"math"
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/executor"
@@ -62,7 +61,7 @@ func (c *Conn) ExpectsSkip(ctx context.Context, by session.Route, args int) bool
 		return false
 	}
 	waits := f.Joined && !c.DB.Driver.Executes
-	return (waits || c.Skips[by].Any()) && c.Can(by) && plainOn(ctx, c.Seen, &c.Conn) != nil && (waits || c.Skips[by].IsExpected())
+	return (waits || c.Skips[by].Times > 0) && c.Can[by] && plainOn(ctx, c.Seen, &c.Conn) != nil && (waits || c.Skips[by].IsExpected())
 }
 
 // plainRun is one execution of a text by the fast path ([execution.Plain]).
@@ -110,19 +109,14 @@ func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
 	return true, nil
 }
 
-// textFor returns the text to send. asSession reports whether the first key is sent as
+// textFor returns the text to send, and whether the first key in it is
 // LAST_INSERT_ID(key).
-func textFor(p *execution.Plain, asSession bool) *execution.BoundText {
-	if asSession {
-		return &p.Bound[1]
+func textFor(p *execution.Plain, f *table.Facts) (text *execution.BoundText, asSession bool) {
+	if p.Session && f.LastIDUnread && !f.NumbersOther &&
+		(p.Table.LastIDKey < 0 || p.In.Rows == 1 || p.Table.KeyColumns[p.Table.LastIDKey].IsAdjacent()) {
+		return &p.Bound[1], true
 	}
-	return &p.Bound[0]
-}
-
-// isOfSession reports whether the first key is sent as LAST_INSERT_ID(key).
-func isOfSession(p *execution.Plain, f *table.Facts) bool {
-	return p.Session && f.LastIDUnread && !f.NumbersOther &&
-		(p.Table.LastIDKey < 0 || p.In.Rows == 1 || p.Table.KeyColumns[p.Table.LastIDKey].IsAdjacent())
+	return &p.Bound[0], false
 }
 
 // execution returns the run as an [execution.Execution], for everything that the fast
@@ -143,22 +137,23 @@ func (r *plainRun) execution() *execution.Execution {
 // text has to be decided; then nothing was done.
 func execPlain(ctx context.Context, c *execution.Conn, s *execution.SeenText, args []driver.NamedValue) (res driver.Result, done bool, err error) {
 	p := plainOn(ctx, s, c)
-	if p == nil || p.Joined || !c.Execs {
+	if p == nil || p.Joined || !c.Can[session.ByExec] {
 		return nil, false, nil
 	}
-	r := plainRun{Plain: p, conn: c, query: s.Query, args: args, facts: execution.FactsOf(c, p.Table)}
-	r.session = isOfSession(p, r.facts)
+	facts := execution.FactsOf(c, p.Table)
+	b, asSession := textFor(p, facts)
+	r := plainRun{Plain: p, conn: c, query: s.Query, args: args, facts: facts, session: asSession}
 	c.AlteredTables.Created = nil
 	if suits, err := r.draw(ctx); !suits || err != nil {
 		return nil, suits, err
 	}
-	if b := textFor(p, r.session); b.Leaves {
+	if b.Leaves {
 		res, err = c.ExecQuiet(ctx, b.Text, r.sent)
 	} else {
 		res, err = c.ExecContext(ctx, b.Text, r.sent)
 	}
 	if err != nil {
-		res, err = executor.SentAgain(ctx, c, p.Plan, err, func() (driver.Result, error) { return c.ExecContext(ctx, textFor(p, r.session).Text, r.sent) })
+		res, err = executor.SentAgain(ctx, c, p.Plan, err, func() (driver.Result, error) { return c.ExecContext(ctx, b.Text, r.sent) })
 	}
 	if err == driver.ErrSkip {
 		c.Parked.Park(r.execution())
@@ -171,8 +166,17 @@ func execPlain(ctx context.Context, c *execution.Conn, s *execution.SeenText, ar
 // executed finishes an Exec: it returns the result, and counts the INSERT.
 func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (driver.Result, error) {
 	if err == nil {
-		if answer, affected := r.answer(res); answer != nil {
-			r.count(res, affected)
+		affected, failed := res.RowsAffected()
+		if failed != nil {
+			affected = -1
+		}
+		if answer := r.answer(res, affected, failed); answer != nil {
+			// Most statements store one row with one key, and are counted by a single counter.
+			if t := r.Tally.Load(); t == nil || !r.IsOne || affected != 1 || r.facts.OwnConflicts {
+				r.countOther(res, affected)
+			} else if t.Single.Add(1)%relation.NoteEvery == 0 {
+				relation.NoteInserts(context.Background(), r.conn.DB.Tables)
+			}
 			if r.facts.Columns[r.Key].Counter != nil {
 				r.conn.Numbers.Note(r.Plan, r.facts)
 			}
@@ -185,47 +189,25 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 	return res, err
 }
 
-// notAsked is the number of affected rows if it was not asked for.
-const notAsked = math.MinInt64
-
-// answer returns the result of a successful execution, and how many rows were affected
-// according to the driver. The result is nil if it has to be examined more closely.
-func (r *plainRun) answer(res driver.Result) (answer driver.Result, affected int64) {
+// answer returns the result of a successful execution, or nil if it has to be examined more
+// closely. affected and failed are the number of affected rows, and the error, that the
+// driver has returned.
+func (r *plainRun) answer(res driver.Result, affected int64, failed error) driver.Result {
 	t := r.Table
 	tells := t.LastIDKey >= 0 && !r.session && !r.facts.NumbersOther
-	if !tells && !r.Sets {
-		return res, notAsked
-	}
-	affected, err := res.RowsAffected()
 	switch {
-	case err != nil || affected > int64(r.In.Rows):
-		return nil, affected
+	case !tells && !r.Sets:
+		return res
+	case failed != nil || affected > int64(r.In.Rows):
+		return nil
 	case !tells:
-		return res, affected
+		return res
 	}
 	id, isInteger := r.first.(int64)
 	if !isInteger || r.In.Rows != 1 || affected != 1 || r.In.Upsert.Conflict != plans.ConflictError || r.In.Returning || r.facts.OwnConflicts || t.LastIDKey != r.Key {
-		return nil, affected
+		return nil
 	}
-	return outcome.WithSeveral(outcome.OwnResult{Result: res, Key: id}), affected
-}
-
-// count counts a successful execution. affected is what answer has returned. Most
-// statements store one row with one key, and are counted by a single counter.
-func (r *plainRun) count(res driver.Result, affected int64) {
-	if affected == notAsked {
-		var err error
-		if affected, err = res.RowsAffected(); err != nil {
-			affected = -1
-		}
-	}
-	if t := r.Tally.Load(); t != nil && r.IsOne && affected == 1 && !r.facts.OwnConflicts {
-		if t.Single.Add(1)%relation.NoteEvery == 0 {
-			relation.NoteInserts(context.Background(), r.conn.DB.Tables)
-		}
-		return
-	}
-	r.countOther(res, affected)
+	return outcome.WithSeveral(outcome.OwnResult{Result: res, Key: id})
 }
 
 // countOther counts any successful statement. If every row that was sent is counted,
@@ -263,22 +245,23 @@ func (r *plainRun) counts() *report.TableTally {
 // queryPlain does what execPlain does, for a text that returns rows.
 func queryPlain(ctx context.Context, c *execution.Conn, s *execution.SeenText, args []driver.NamedValue) (rows driver.Rows, done bool, err error) {
 	p := plainOn(ctx, s, c)
-	if p == nil || p.Joined || !c.Queries {
+	if p == nil || p.Joined || !c.Can[session.ByQuery] {
 		return nil, false, nil
 	}
-	r := plainRun{Plain: p, conn: c, query: s.Query, args: args, facts: execution.FactsOf(c, p.Table)}
-	r.session = isOfSession(p, r.facts)
+	facts := execution.FactsOf(c, p.Table)
+	b, asSession := textFor(p, facts)
+	r := plainRun{Plain: p, conn: c, query: s.Query, args: args, facts: facts, session: asSession}
 	c.AlteredTables.Created = nil
 	if suits, err := r.draw(ctx); !suits || err != nil {
 		return nil, suits, err
 	}
-	if b := textFor(p, r.session); b.Leaves {
+	if b.Leaves {
 		rows, err = c.QueryQuiet(ctx, b.Text, r.sent)
 	} else {
 		rows, err = c.QueryContext(ctx, b.Text, r.sent)
 	}
 	if err != nil {
-		rows, err = executor.SentAgain(ctx, c, p.Plan, err, func() (driver.Rows, error) { return c.QueryContext(ctx, textFor(p, r.session).Text, r.sent) })
+		rows, err = executor.SentAgain(ctx, c, p.Plan, err, func() (driver.Rows, error) { return c.QueryContext(ctx, b.Text, r.sent) })
 	}
 	if err == driver.ErrSkip {
 		c.Parked.Park(r.execution())

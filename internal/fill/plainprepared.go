@@ -17,12 +17,12 @@ func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText)
 		return nil, false, nil // there is no fast path, or the text has to prove at each execution what its table's name means
 	}
 	c.AlteredTables.Created = nil
-	asSession := isOfSession(p, execution.FactsOf(c, p.Table))
+	b, asSession := textFor(p, execution.FactsOf(c, p.Table))
 	own := &statement{conn: c, plan: p.Plan, query: s.Query, session: asSession, sends: asSession, plain: p}
 	if f := s.Plain.Load(); f.Home != nil && s.Engine.Dialect.Place.Moves {
 		own.found = foundIn(c, f.Home)
 	}
-	if b := textFor(p, asSession); b.Leaves {
+	if b.Leaves {
 		own.Stmt, err = c.PrepareQuiet(ctx, b.Text)
 	} else {
 		own.Stmt, err = c.PrepareContext(ctx, b.Text)

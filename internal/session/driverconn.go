@@ -30,8 +30,7 @@ type driverConn struct {
 	resetter  driver.SessionResetter
 	validator driver.Validator
 
-	Execs   bool // whether it has Exec, with a context or without
-	Queries bool // whether it has Query, with a context or without
+	Can [2]bool // by Route, whether it has the route's method, with a context or without
 
 	// converts is true if a statement of the connection has had a ColumnConverter.
 	converts bool
@@ -43,8 +42,8 @@ type driverConn struct {
 func newDriverConn(conn driver.Conn) driverConn {
 	c := driverConn{Raw: conn}
 	c.preparer, _ = conn.(driver.ConnPrepareContext)
-	c.execer, c.Execs = conn.(driver.ExecerContext)
-	c.queryer, c.Queries = conn.(driver.QueryerContext)
+	c.execer, c.Can[ByExec] = conn.(driver.ExecerContext)
+	c.queryer, c.Can[ByQuery] = conn.(driver.QueryerContext)
 	if native, ok := conn.(NativeConn); ok {
 		c.execer, c.queryer = native.Texts()
 	}
@@ -53,16 +52,8 @@ func newDriverConn(conn driver.Conn) driverConn {
 	c.validator, _ = conn.(driver.Validator)
 	_, exec := conn.(driver.Execer)
 	_, query := conn.(driver.Queryer)
-	c.Execs, c.Queries = c.Execs || exec, c.Queries || query
+	c.Can[ByExec], c.Can[ByQuery] = c.Can[ByExec] || exec, c.Can[ByQuery] || query
 	return c
-}
-
-// Can reports whether the driver's connection has the method of the route.
-func (c *driverConn) Can(by Route) bool {
-	if by == ByQuery {
-		return c.Queries
-	}
-	return c.Execs
 }
 
 // PrepareQuiet prepares a text as database/sql does. It notes nothing, since [IsQuiet] is

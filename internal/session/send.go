@@ -134,7 +134,7 @@ func (c *Conn) CheckNamedValue(nv *driver.NamedValue) error {
 
 // preparesAll reports whether database/sql prepares every text for the driver, and
 // does not ask the driver's connection about arguments.
-func (c *driverConn) preparesAll() bool { return c.checker == nil && !c.Execs && !c.Queries }
+func (c *driverConn) preparesAll() bool { return c.checker == nil && c.Can == [2]bool{} }
 
 // convert converts an argument as database/sql does for a driver without a checker. After
 // ErrSkip, database/sql asks the statement's ColumnConverter, if the driver has one.
@@ -163,7 +163,7 @@ func MeansAsSeen(c *Conn, home *Location) bool {
 // skipping counts how often the driver has answered driver.ErrSkip to arguments since it
 // last accepted arguments. Some drivers always answer so; others only for some texts, as
 // go-sql-driver/mysql with interpolateParams.
-type skipping struct{ times uint8 }
+type skipping struct{ Times uint8 }
 
 // skipsExpected is how often the driver answers ErrSkip before another ErrSkip is expected.
 // skipsUntried is how many texts are then prepared without a try, before a text is tried
@@ -178,24 +178,20 @@ const (
 func (s *skipping) saw(err error) {
 	switch {
 	case err != driver.ErrSkip:
-		s.times = 0
-	case s.times < skipsExpected:
-		s.times++
+		s.Times = 0
+	case s.Times < skipsExpected:
+		s.Times++
 	default:
-		s.times = skipsExpected
+		s.Times = skipsExpected
 	}
 }
-
-// Any reports whether the driver has answered driver.ErrSkip since it last accepted
-// arguments.
-func (s *skipping) Any() bool { return s.times > 0 }
 
 // IsExpected reports whether the driver will probably answer ErrSkip. Call it once for each
 // text, since it counts its calls.
 func (s *skipping) IsExpected() bool {
-	if s.times < skipsExpected {
+	if s.Times < skipsExpected {
 		return false
 	}
-	s.times++
-	return s.times <= skipsExpected+skipsUntried
+	s.Times++
+	return s.Times <= skipsExpected+skipsUntried
 }

@@ -86,7 +86,7 @@ func (c *Conn) SendsLastInsertID(ctx context.Context, p *plans.Plan) (bool, erro
 // PreparesFirst reports whether the driver may want a statement with this number of
 // arguments to be prepared first.
 func (c *Conn) PreparesFirst(by session.Route, args int) bool {
-	return args > 0 && !c.DB.Driver.Executes || !c.Can(by)
+	return args > 0 && !c.DB.Driver.Executes || !c.Can[by]
 }
 
 // After a deadlock, or a failed serialization, a program rolls back its transaction and
