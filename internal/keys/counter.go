@@ -24,9 +24,6 @@ func (dr Drawing) Counter(ctx context.Context) (*counter.Counter, error) {
 			set, only = dr.own.Here(dr.Key, set), nil
 		}
 	}
-	if len(dr.Key.StateValues()) > 0 {
-		only = nil
-	}
 	if only != nil {
 		if c := only.Load(); c != nil {
 			return c, nil

@@ -182,7 +182,9 @@ func (e *Engine) keep(key string, rule *policy.Rule) *Table {
 	if len(e.tables) < report.MaxTables {
 		e.tables[key] = t
 		for i := range t.KeyColumns {
-			t.KeyColumns[i].ID = e.columns.Add(1)
+			if k := &t.KeyColumns[i]; len(k.StateValues()) == 0 {
+				k.ID = e.columns.Add(1)
+			}
 		}
 	}
 	return t

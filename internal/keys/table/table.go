@@ -43,7 +43,7 @@ type Table struct {
 
 // Column is a key column, with the source of its keys.
 type Column struct {
-	ID     int64 // distinguishes the column from the database's other key columns; 0 if its table is not remembered
+	ID     int64 // distinguishes the column from the database's other key columns; 0 if its table is not remembered, or if its state (stored counter) has several names
 	Rule   policy.RuleKey
 	Name   string
 	Layout dialect.Layout
