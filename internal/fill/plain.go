@@ -35,17 +35,10 @@ func plainOn(ctx context.Context, s *execution.SeenText, c *execution.Conn) *exe
 		}
 		s.Plain.Store(f)
 	}
-	if f.Plain == nil || policy.Mode(c.DB.Mode.Load()) != policy.ModeFill || !session.MeansAsSeen(&c.Conn.Conn, f.Home) || !suitsPlain(ctx, f.Plain, c) {
+	if f.Plain == nil || policy.Mode(c.DB.Mode.Load()) != policy.ModeFill || !session.MeansAsSeen(&c.Conn.Conn, f.Home) || !f.Plain.Suits(ctx, c) {
 		return nil
 	}
 	return f.Plain
-}
-
-// suitsPlain reports whether the fast path may be used: the transaction has changed no
-// tables and is not one that is repeated after errors, the table's facts are known, and
-// no caller records keys or traces.
-func suitsPlain(ctx context.Context, p *execution.Plain, c *execution.Conn) bool {
-	return !c.Altered.On && c.Attempt == nil && execution.FactsOf(c, p.Table) != nil && !execution.IsWatched(ctx)
 }
 
 // ExpectsSkip reports whether a text that Passes has just looked at and that has a fast

@@ -52,7 +52,7 @@ func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainR
 // answered driver.ErrSkip), which have to be executed first.
 func isAsPrepared(ctx context.Context, s *statement) bool {
 	c := s.conn
-	return !c.Parked.Any() && (s.found.at == nil || c.Place.Asked && !isElsewhere(s, c.Place.At)) && suitsPlain(ctx, s.plain, c)
+	return !c.Parked.Any() && (s.found.at == nil || c.Place.Asked && !isElsewhere(s, c.Place.At)) && s.plain.Suits(ctx, c)
 }
 
 // beginJoined returns the execution of a statement whose only key is drawn in the

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"context"
 	"hash/maphash"
 	"strings"
 	"sync/atomic"
@@ -40,6 +41,13 @@ type Plain struct {
 type BoundText struct {
 	Text   string
 	Leaves bool // the text does not change what is known about the session: see [session.IsQuiet]
+}
+
+// Suits reports whether the INSERT may be executed on a connection: the transaction has
+// changed no tables and is not one that is repeated after errors, the table's facts are
+// known, and the context has no recorder and no tracer.
+func (p *Plain) Suits(ctx context.Context, c *Conn) bool {
+	return !c.Altered.On && c.Attempt == nil && FactsOf(c, p.Table) != nil && ctx.Value(watchKey{}) == nil
 }
 
 // FactsOf returns the catalog's facts about a table as a connection sees it; nil before

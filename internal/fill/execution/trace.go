@@ -52,9 +52,6 @@ func WatchOf(ctx context.Context) Watch {
 	return *w
 }
 
-// IsWatched reports whether a context has a recorder or a tracer.
-func IsWatched(ctx context.Context) bool { return ctx.Value(watchKey{}) != nil }
-
 // WithTracer returns a context in which tell is called for each INSERT, and so are the
 // tracers of ctx.
 func WithTracer(ctx context.Context, tell func(Traced)) context.Context {

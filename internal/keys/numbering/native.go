@@ -52,7 +52,17 @@ func (s *EngineSequence) Reserve(ctx context.Context, g *relation.Session, n int
 	case within:
 		return s.Source.ReserveWithin(ctx, n, counting.At{Reserver: inTransaction{at}, MaxKey: at.MaxKey})
 	}
-	return reserveApart(ctx, g, s.Source, s.Native.Columns, n)
+	if n > 0 {
+		if first, ok := s.Source.Take(n); ok {
+			return first, nil
+		}
+	}
+	var first int64
+	err = relation.Apart(ctx, g, s.Native.Columns, func(ctx context.Context) (err error) {
+		first, err = s.Source.Reserve(ctx, n)
+		return err
+	})
+	return first, err
 }
 
 // Ask calls f with a Reserver that does not wait for the transaction of g.

@@ -30,38 +30,28 @@ type BlockSequence struct {
 	Columns []store.Column // the columns whose greatest key the source may read
 }
 
-// reserveApart reserves n integers on a connection of keyfill's own: see
-// [relation.Apart].
-func reserveApart(ctx context.Context, g *relation.Session, s *counting.Sequence, columns []store.Column, n int64) (first int64, err error) {
-	if n > 0 {
-		if first, ok := s.Take(n); ok {
-			return first, nil
-		}
-	}
-	err = relation.Apart(ctx, g, columns, func(ctx context.Context) error {
-		first, err = s.Reserve(ctx, n)
-		return err
-	})
-	return first, err
-}
-
 // Reserve implements [Numbers]. It reserves on a connection of keyfill's own, or on the
 // connection of g if Row is set, or if the server accepts no more connections.
 func (s *BlockSequence) Reserve(ctx context.Context, g *relation.Session, n int64) (int64, error) {
-	switch {
-	case s.Row != nil:
+	if s.Row != nil {
 		return s.reserveOn(ctx, g, n)
-	case s.Full != nil && g != nil && n > 0:
+	}
+	if n > 0 {
 		if first, ok := s.Source.Take(n); ok {
 			return first, nil
 		}
-		if session.IsAsOpened(&g.Conn) {
+		if s.Full != nil && g != nil && session.IsAsOpened(&g.Conn) {
 			if first, ok, err := s.Full.reserve(ctx, g, s.Source, n); ok {
 				return first, err
 			}
 		}
 	}
-	return reserveApart(ctx, g, s.Source, s.Columns, n)
+	var first int64
+	err := relation.Apart(ctx, g, s.Columns, func(ctx context.Context) (err error) {
+		first, err = s.Source.Reserve(ctx, n)
+		return err
+	})
+	return first, err
 }
 
 // reserveOn reserves n integers on the connection of g.
