@@ -51,8 +51,7 @@ type block struct {
 
 const cacheLine = 64
 
-// prefetchShare is the divisor for the part of a block after whose use the next block
-// is fetched: a quarter.
+// prefetchShare says when the next block is fetched: after a quarter of a block is used.
 const prefetchShare = 4
 
 func newBlock(r run, now time.Time) *block {

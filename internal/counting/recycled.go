@@ -197,8 +197,8 @@ func NewRecycled(o RecycledOptions, env keysource.Env) (*Recycled, error) {
 // [keysource.ErrStoreBehind]), or the context's error if the context ends while the store
 // has not failed.
 //
-// If the source reserves on the statements' connections, Reserve can only return
-// integers in hand, and otherwise fails with [keysource.ErrNoConnection].
+// If the source reserves on the statements' connections, Reserve can only return integers
+// that are reserved already, and otherwise fails with [keysource.ErrNoConnection].
 func (s *Recycled) Reserve(ctx context.Context, n int64) (int64, error) {
 	if err := fits(n, s.seriesN); err != nil {
 		return 0, err
@@ -245,8 +245,7 @@ func (s *Recycled) Suspect() {
 	s.held, s.greeted = keysource.Series{}, false
 }
 
-// discard gives up the integers in hand, so that they are never handed out. The caller
-// holds mu.
+// discard gives up the integers that are reserved and not handed out. The caller holds mu.
 func (s *Recycled) discard() {
 	s.hand = nil
 	s.drops++
@@ -276,8 +275,8 @@ func (s *Recycled) Advance(ctx context.Context, to int64) error {
 	return nil
 }
 
-// follow gives up the integers in hand that are below to, and reports whether the store
-// is known to open no new series below to.
+// follow gives up the reserved integers that are below to, and reports whether the store is
+// known to open no new series below to.
 func (s *Recycled) follow(to int64) (known bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -297,10 +296,10 @@ func (s *Recycled) follow(to int64) (known bool, err error) {
 	return to <= s.end, nil
 }
 
-// Close gives back the unused part of the block in hand, ends the lease and makes requests
+// Close gives back the unused part of the block in use, ends the lease and makes requests
 // fail with [keysource.ErrClosed]. It waits for a fetch in progress, and for the store,
-// until ctx ends. If it fails, with the error of ctx or of the store, the lease runs out
-// by its time. It may be called again.
+// until ctx ends. If it fails, with the error of ctx or of the store, the lease runs out by
+// its time. It may be called again.
 //
 // If the source reserves on the statements' connections, Close gives nothing back; see
 // [Recycled.CloseOn].
@@ -341,7 +340,7 @@ func (s *Recycled) rest() (keysource.Series, int64) {
 
 // RecycledStats is the state of a [Recycled] at one moment.
 type RecycledStats struct {
-	Next    int64 // the lowest key in hand; 0 if there is none
+	Next    int64 // the lowest key that is reserved and not handed out; 0 if there is none
 	Left    int64 // how many integers are reserved and not handed out
 	Series  int64 // the number of the owned series, from 1; 0 if the source owns none
 	Room    int64 // how many integers of the series are not reserved
@@ -384,7 +383,8 @@ func (s *Recycled) Stats() RecycledStats {
 	return st
 }
 
-// noteOn records a claim on a statement's connection in the statistics.
+// noteOn records in the statistics a claim (an attempt to get integers) that was made on a
+// statement's connection.
 func (c *claim) noteOn(began time.Time, err error) {
 	s := c.src
 	now := s.now()

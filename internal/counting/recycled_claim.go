@@ -33,13 +33,13 @@ type claim struct {
 
 	sent          time.Time // when the call that renewed the lease was sent
 	got           run
-	lost          bool // the source must give up its integers in hand: they may repeat keys, or belong to another owner's series
+	lost          bool // the source must give up the integers that it has not handed out: they may repeat keys, or belong to another owner's series
 	fault         bool // the error of run means that the store must not be used in its present state
 	behind        int64
 	taken, opened int64
 }
 
-// run reserves the integers that are needed, or renews the lease.
+// run makes the attempt: it reserves the integers that are needed, or renews the lease.
 func (c *claim) run(ctx context.Context) error {
 	for range claimTries {
 		if c.held.First == 0 {
@@ -62,7 +62,7 @@ func (c *claim) run(ctx context.Context) error {
 
 // reserve raises the next integer of the held series in the store, so that the integers
 // below it belong to this source. If the series has too few left, reserve gives it up. It
-// reports whether the claim is done.
+// reports whether the claim (the attempt) is done.
 func (c *claim) reserve(ctx context.Context) (done bool, err error) {
 	h := c.held
 	from := h.Next
@@ -255,8 +255,8 @@ func (c *claim) known(of keysource.Series) (reached, brought int64) {
 	return reached, c.src.brought[of.First]
 }
 
-// newClaim returns a claim for at least need and at most want integers. The caller
-// holds s.mu.
+// newClaim returns a claim (an attempt) to get at least need and at most want integers. The
+// caller holds s.mu.
 func newClaim(s *Recycled, need, want int64) *claim {
 	return &claim{
 		src: s, need: need, want: want, drops: s.drops, suspects: s.suspects,
@@ -264,8 +264,8 @@ func newClaim(s *Recycled, need, want int64) *claim {
 	}
 }
 
-// accept stores the results of a claim that the store has committed in the source. It
-// returns the integers that may be handed out. The caller holds mu.
+// accept stores in the source the results of a claim (an attempt to get integers) that the
+// store has committed. It returns the integers that may be handed out. The caller holds mu.
 func (s *Recycled) accept(c *claim) run {
 	s.fetches++
 	s.fault, s.failure = nil, nil
@@ -296,12 +296,13 @@ func (s *Recycled) accept(c *claim) run {
 	return c.got.from(s.brought[c.held.First])
 }
 
-// note stores the facts that hold whether the claim has succeeded or not. If a failed
-// claim has changed the series, the source forgets the series, and finds out again from
-// which integer on its keys may be handed out.
+// note stores the facts that hold whether the claim (an attempt to get integers) has
+// succeeded or not. If a failed claim has changed the series, the source forgets the
+// series, and finds out again from which integer on its keys may be handed out.
 func (s *Recycled) note(c *claim) {
 	if c.lost && c.drops == s.drops {
-		// Only the integers in hand are lost: the integers that c was given are good.
+		// Only the integers that were reserved before are lost: the integers that c was
+		// given are good.
 		s.hand = nil
 	}
 	if c.held != s.held {

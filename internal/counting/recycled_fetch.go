@@ -40,8 +40,8 @@ func storeError(ctx context.Context, err error) error {
 	return down(ctx.Err(), err)
 }
 
-// take takes n of the integers in hand if the lease still lasts. The caller holds mu,
-// as for the functions below.
+// take takes n of the integers that are reserved and not handed out, if the lease still
+// lasts. The caller holds mu, as for the functions below.
 func (s *Recycled) take(n int64, now time.Time) (int64, bool) {
 	if s.closed || !s.leased(now) {
 		return 0, false
@@ -71,7 +71,7 @@ func (s *Recycled) needs(now time.Time) (need, want int64, needed bool) {
 	case len(s.queue) > 0:
 		need = s.queue[0].n
 		if s.held.First > 0 && !s.leased(now) && s.hand.hold(need) {
-			return 0, 0, true // only the lease has to be renewed: the integers in hand suffice
+			return 0, 0, true // only the lease has to be renewed: the integers that are reserved already suffice
 		}
 		if s.exact {
 			return need, want, true
@@ -98,8 +98,8 @@ func (s *Recycled) once(ctx context.Context, _ *fetch) (answered, on bool) {
 	return err == nil, s.settle(c, err, late, s.now().Sub(began))
 }
 
-// attempt runs the claim with a time limit, and reports whether it failed because the
-// limit was too short.
+// attempt runs the claim (an attempt to get integers) with a time limit, and reports
+// whether it failed because the limit was too short.
 func (c *claim) attempt(ctx context.Context, limit time.Duration) (late bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -107,7 +107,8 @@ func (c *claim) attempt(ctx context.Context, limit time.Duration) (late bool, er
 	return err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded), err
 }
 
-// begin returns the next claim, or false if none is needed, which ends the fetch.
+// begin returns the next claim (an attempt to get integers), or false if none is needed,
+// which ends the fetch.
 func (s *Recycled) begin() (*claim, time.Duration, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,8 +122,8 @@ func (s *Recycled) begin() (*claim, time.Duration, bool) {
 	return c, s.limit, true
 }
 
-// settle stores the result of a claim, and reports whether to ask the store again; if
-// not, the fetch has ended.
+// settle stores the result of a claim (an attempt to get integers), and reports whether to
+// ask the store again; if not, the fetch has ended.
 func (s *Recycled) settle(c *claim, err error, late bool, took time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,8 +145,8 @@ func (s *Recycled) settle(c *claim, err error, late bool, took time.Duration) bo
 	return true
 }
 
-// fail stores the error of a claim, and reports whether it is final. If it is, fail has
-// answered the waiting requests with it.
+// fail stores the error of a claim (an attempt to get integers), and reports whether it is
+// final. If it is, fail has answered the waiting requests with it.
 func (s *Recycled) fail(c *claim, err error, now time.Time) bool {
 	switch {
 	case c.fault || errors.Is(err, keysource.ErrStoreBack):
@@ -177,7 +178,8 @@ func (s *Recycled) fail(c *claim, err error, now time.Time) bool {
 	return true
 }
 
-// serveHand answers the waiting requests from the integers in hand.
+// serveHand answers the waiting requests from the integers that are reserved and not handed
+// out.
 func (s *Recycled) serveHand() {
 	s.serve(func(w *waiter) bool {
 		first, ok := s.hand.pick(w.n)

@@ -8,10 +8,10 @@ import (
 )
 
 // ReserveOn does what [Recycled.Reserve] does, for a source that reserves on the
-// statements' connections; a source that has a store of its own ignores at. The
-// integers in hand come first, while the lease lasts: their reservation has committed,
-// so they may be used inside a transaction too. If they do not suffice, the store is
-// asked through at.Transact, on the calling goroutine, while no lock is held:
+// statements' connections; a source that has a store of its own ignores at. Integers that
+// are reserved already come first, while the lease lasts: their reservation has committed,
+// so they may be used inside a transaction too. If they do not suffice, the store is asked
+// through at.Transact, on the calling goroutine, while no lock is held:
 //
 //	at.Open   reserves                    keeps             if rolled back
 //	false     a block, or n of Block 1    the rest of it    cannot happen
@@ -51,8 +51,8 @@ func (s *Recycled) ReserveOn(ctx context.Context, n int64, at SeriesAt) (int64, 
 	}
 }
 
-// askOn returns the first of n integers in hand, an error, or the claim (an attempt to
-// reserve) to make.
+// askOn returns the first of n integers that are reserved already, an error, or the claim
+// (an attempt to reserve) to make.
 func (s *Recycled) askOn(n int64, at SeriesAt) (int64, *claim, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *Recycled) askOn(n int64, at SeriesAt) (int64, *claim, error) {
 	return 0, s.claimOn(n, s.size.atLeast(n, s.seriesN), at), nil
 }
 
-// claimOn returns a new claim for a statement's connection.
+// claimOn returns a new claim (an attempt to get integers) for a statement's connection.
 func (s *Recycled) claimOn(need, want int64, at SeriesAt) *claim {
 	c := newClaim(s, need, want)
 	c.maxKey = at.MaxKey
@@ -89,8 +89,8 @@ func (s *Recycled) claimOn(need, want int64, at SeriesAt) *claim {
 	return c
 }
 
-// settleOn stores the result of a claim. It returns the first of n integers, an error,
-// or neither if the store has to be asked again.
+// settleOn stores the result of a claim (an attempt to get integers). It returns the first
+// of n integers, an error, or neither if the store has to be asked again.
 func (s *Recycled) settleOn(n int64, at SeriesAt, c *claim, err error) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,8 +130,8 @@ func (s *Recycled) settleOn(n int64, at SeriesAt, c *claim, err error) (int64, e
 	return r.first, nil
 }
 
-// failOn stores the error of a claim whose transaction was rolled back, and returns the
-// error of the request.
+// failOn stores the error of a claim (an attempt to get integers) whose transaction was
+// rolled back, and returns the error of the request.
 func (s *Recycled) failOn(c *claim, err error) error {
 	switch {
 	case c.fault || errors.Is(err, keysource.ErrStoreBack):

@@ -117,17 +117,17 @@ type SequenceOptions struct {
 // A Sequence has a goroutine while it fetches; Close ends it. On the statements'
 // connections it has none.
 type Sequence struct {
-	stock // the integers in hand
+	stock // the integers that are reserved and not handed out
 
 	reserver keysource.Reserver
 	maxKey   func(context.Context) (int64, error)
-	exact    bool // Block is 1: until the store has no more, each request asks it and keeps nothing in hand
+	exact    bool // Block is 1: until the store has no more, each request asks it, and no integers are kept for later requests
 	onBehind keysource.Remedy
 	onBack   keysource.Remedy
 	warn     func(context.Context) // never nil
 	raise    func(to int64) string // may be nil, see SequenceOptions
 
-	fetcher // its mu guards the fields below, and the integers in hand (stock)
+	fetcher // its mu guards the fields below, and stock
 
 	bounds
 	server  string // the server that answered last
@@ -209,8 +209,8 @@ func (s *Sequence) Append(ctx context.Context, room []driver.Value, r keysource.
 // [keysource.ErrStoreBack], [keysource.ErrStoreBehind]), or the context's error if the
 // context ends while the store has not failed.
 //
-// If the source reserves on the statements' connections, Reserve can only return
-// integers in hand, and otherwise fails with [keysource.ErrNoConnection].
+// If the source reserves on the statements' connections, Reserve can only return integers
+// that are reserved already, and otherwise fails with [keysource.ErrNoConnection].
 func (s *Sequence) Reserve(ctx context.Context, n int64) (int64, error) {
 	if n < 1 {
 		return 0, keysource.ErrCount
@@ -228,7 +228,7 @@ func (s *Sequence) Reserve(ctx context.Context, n int64) (int64, error) {
 	return s.await(ctx, w)
 }
 
-// Take returns the first of n ≥ 1 consecutive integers of the block in hand. It returns
+// Take returns the first of n ≥ 1 consecutive integers of the block in use. It returns
 // false if [Sequence.Reserve] might have to wait for the store.
 func (s *Sequence) Take(n int64) (first int64, ok bool) {
 	b := s.current.Load()
@@ -275,8 +275,8 @@ func (s *Sequence) Suspect() {
 	s.Drop()
 }
 
-// giveUp drops the integers in hand, which may be in use already. The caller holds mu,
-// as for discard.
+// giveUp drops the integers that are reserved and not handed out: they may be in use. The
+// caller holds mu, as for discard.
 func (s *Sequence) giveUp() {
 	s.drops++
 	s.discard()

@@ -30,10 +30,10 @@ type answer struct {
 }
 
 // reserve asks the store for integers. If there are doubts about the store, or if its
-// answer raises some, reserve first asks the table for its greatest key and then the
-// store: keys in the table were reserved before, so a store that has lost nothing
-// answers above them, however fast other processes are. When an answer raises doubts,
-// the integers in hand are given up.
+// answer raises some, reserve first asks the table for its greatest key and then the store:
+// keys in the table were reserved before, so a store that has lost nothing answers above
+// them, however fast other processes are. When an answer raises doubts, the integers that
+// were reserved before are given up.
 func (a *ask) reserve(ctx context.Context) answer {
 	if a.least > a.seen {
 		if err := a.catchUp(ctx); err != nil {
@@ -106,8 +106,8 @@ func (a *ask) reserveAnyway(ctx context.Context) answer {
 	return got
 }
 
-// distrust gives up the integers in hand, and makes the other attempts in progress drop
-// theirs.
+// distrust gives up the integers that were reserved before, and makes the other attempts in
+// progress drop theirs.
 func (a *ask) distrust() {
 	a.src.mu.Lock()
 	defer a.src.mu.Unlock()

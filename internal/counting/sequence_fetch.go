@@ -38,8 +38,8 @@ func (s *Sequence) refill() {
 	s.start(s.once)
 }
 
-// needs reports whether a request waits for integers, or the block in hand is nearly
-// used up. The caller holds mu.
+// needs reports whether a request waits for integers, or the block in use is nearly used
+// up. The caller holds mu.
 func (s *Sequence) needs() bool {
 	switch {
 	case s.closed || s.onConn:
@@ -122,8 +122,8 @@ func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool 
 		s.probed = s.now()
 		s.dismiss(s.fault)
 	case errors.Is(got.err, keysource.ErrStoreState):
-		// The integers in hand are still handed out. A request that finds none left
-		// asks the store again, at most once in probeInterval.
+		// Integers that were reserved before are still handed out. A request that finds
+		// none left asks the store again, at most once in probeInterval.
 		final = true
 		s.failure, s.probed = got.err, s.now()
 		s.dismiss(got.err)

@@ -26,26 +26,26 @@ type At struct {
 }
 
 // ReserveOn does what [Sequence.Reserve] does, for a source that reserves on the
-// statements' connections; a source that has a store of its own ignores at. The
-// integers in hand come first: their reservation has committed, so they may be used
-// inside a transaction too. If they do not suffice, the store is asked through
-// at.Reserver, once, on the calling goroutine, while no lock is held:
+// statements' connections; a source that has a store of its own ignores at. Integers that
+// are reserved already come first: their reservation has committed, so they may be used
+// inside a transaction too. If they do not suffice, the store is asked through at.Reserver,
+// once, on the calling goroutine, while no lock is held:
 //
 //	at.Open   reserves                    keeps             if rolled back
 //	false     a block, or n of Block 1    the rest of it    cannot happen
 //	true      n integers                  nothing           undone with the transaction
 //
 // If the store has fewer than n integers left, they are used together with the integers
-// in hand, provided that all are consecutive.
+// that are reserved already, provided that all are consecutive.
 //
 // A reservation inside a transaction is compared with the integers that the store has
 // given by commits to this process, and is not added to them: if the counter is lower
 // after a rollback, the store has not gone back. The first comparison with at.MaxKey
 // counts there too, unless it has advanced the store, which may be rolled back.
 //
-// Several goroutines that ask at once reserve a block each. Integers that would
-// break the order become a gap: those below others that have been handed out
-// meanwhile, and the integers in hand when a transaction has got greater ones.
+// Several goroutines that ask at once reserve a block each. Integers that would break the
+// order become a gap: those below others that have been handed out meanwhile, and integers
+// that are reserved already when a transaction has got greater ones.
 //
 // It returns [keysource.ErrCount], [keysource.ErrExhausted], [keysource.ErrClosed],
 // [keysource.ErrStoreState], [keysource.ErrStoreBack], [keysource.ErrStoreBehind];
@@ -85,7 +85,8 @@ func (s *Sequence) ReserveOn(ctx context.Context, n int64, at At) (int64, error)
 	}
 }
 
-// askOn returns the first of n integers in hand, an error, or the attempt to make.
+// askOn returns the first of n integers that are reserved already, an error, or the attempt
+// to make.
 func (s *Sequence) askOn(n int64, at At) (int64, ask, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -293,14 +294,14 @@ func (s *Sequence) AdvanceOn(ctx context.Context, to int64, at At) error {
 }
 
 // ReserveWithin does what [Sequence.Reserve] does, for a source that has a store of its
-// own, and for a statement whose transaction holds a lock that this store would wait
-// for. The block in hand comes first. If it does not suffice, n integers are reserved
-// through at, the statement's connection, once and on the calling goroutine, and none
-// are kept: they belong to the transaction.
+// own, and for a statement whose transaction holds a lock that this store would wait for.
+// The block in use comes first. If it does not suffice, n integers are reserved through at,
+// the statement's connection, once and on the calling goroutine, and none are kept: they
+// belong to the transaction.
 //
-// The reservation is compared with the integers that the store has given so far, and is
-// not added to them. Integers in hand below the transaction's become a gap. at.Open
-// counts as true. It returns the errors of [Sequence.ReserveOn].
+// The reservation is compared with the integers that the store has given so far, and is not
+// added to them. Integers that are reserved already, and are below the transaction's,
+// become a gap. at.Open counts as true. It returns the errors of [Sequence.ReserveOn].
 func (s *Sequence) ReserveWithin(ctx context.Context, n int64, at At) (int64, error) {
 	if s.onConn {
 		at.Open = true

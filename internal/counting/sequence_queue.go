@@ -92,8 +92,8 @@ func down(cause, last error) error {
 	return err
 }
 
-// serveStock answers the waiting requests from the integers in hand. The caller holds mu,
-// as for the functions below.
+// serveStock answers the waiting requests from the integers that are reserved and not
+// handed out. The caller holds mu, as for the functions below.
 func (s *Sequence) serveStock() {
 	s.serve(func(w *waiter) bool {
 		first, ok := s.take(w.n)

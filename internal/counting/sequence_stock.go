@@ -20,10 +20,10 @@ type stock struct {
 	clock   func() time.Time
 }
 
-// left returns how many integers are in hand.
+// left returns how many integers are reserved and not handed out.
 func (k *stock) left() int64 { return k.current.Load().left().n + k.spare.n }
 
-// take takes n of the integers in hand and returns the first.
+// take takes n of the integers that are reserved and not handed out, and returns the first.
 func (k *stock) take(n int64) (int64, bool) {
 	for {
 		b := k.current.Load()
@@ -44,9 +44,9 @@ func (k *stock) take(n int64) (int64, bool) {
 	}
 }
 
-// turn makes the spare run the block in hand, joined with the rest of that block if
-// they are consecutive. Otherwise the rest is a gap: if it were handed out later, keys
-// would not ascend.
+// turn makes the spare run the block in use, joined with the rest of that block if they are
+// consecutive. Otherwise the rest is a gap: if it were handed out later, keys would not
+// ascend.
 func (k *stock) turn() {
 	b, now := k.current.Load(), k.clock()
 	if b.n > 0 {
@@ -60,7 +60,7 @@ func (k *stock) turn() {
 	k.current.Store(newBlock(next, now))
 }
 
-// keep appends a run that has been reserved to the integers in hand.
+// keep adds a run that has been reserved to the integers that are not handed out.
 func (k *stock) keep(r run) {
 	switch {
 	case r.n == 0:
@@ -78,21 +78,21 @@ func (k *stock) keep(r run) {
 // low reports whether the next block should be fetched now.
 func (k *stock) low() bool { return k.spare.n == 0 && k.current.Load().low() }
 
-// skip gives up the integers in hand that are below to.
+// skip gives up the reserved integers that are below to.
 func (k *stock) skip(to int64) {
 	k.current.Load().skip(to)
 	k.spare = k.spare.from(to)
 }
 
-// discard gives up the integers in hand, which leaves a gap.
+// discard gives up the integers that are reserved and not handed out, which leaves a gap.
 func (k *stock) discard() {
 	k.current.Load().seal()
 	k.current.Store(new(block))
 	k.spare = run{}
 }
 
-// tail returns the last run of integers in hand if it ends at end, so that the store's
-// next integers may continue it; otherwise an empty run.
+// tail returns the last run of reserved integers that are not handed out, if it ends at
+// end, so that the store's next integers may continue it; otherwise an empty run.
 func (k *stock) tail(end int64) run {
 	r := k.current.Load().left()
 	switch {
@@ -107,9 +107,9 @@ func (k *stock) tail(end int64) run {
 	return run{}
 }
 
-// complete returns the first of n consecutive integers that begin in hand and end with
-// r, which has fewer than n. It returns false if the integers in hand do not suffice,
-// as when some were handed out after r was asked for.
+// complete returns the first of n consecutive integers that begin with reserved ones and
+// end with r, which has fewer than n. It returns false if the reserved integers do not
+// suffice, as when some were handed out after r was asked for.
 func (k *stock) complete(r run, n int64) (int64, bool) {
 	lack := n - r.n
 	if r.n == 0 || lack <= 0 {

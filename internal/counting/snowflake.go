@@ -87,8 +87,8 @@ type Snowflake struct {
 	snowflakebits.Format
 	worker  int64
 	wall    keyclock.Clock
-	marker  keysource.Marker // nil: no ticks are reserved, and all from start on may be used
-	borrow  int64            // how far ahead of the clock a tick may begin, in milliseconds
+	marker  keysource.Marker // nil: no time is reserved, and all time from start on may be used
+	borrow  int64            // how far ahead of the clock the tick (unit of time) of a key may begin, in milliseconds
 	workers *Workers
 
 	patience time.Duration                        // how long a request waits for the Marker
@@ -97,8 +97,8 @@ type Snowflake struct {
 	closing chan struct{} // closed by Close
 
 	start    atomic.Int64             // the first slot (tick and sequence number) that may be given out; -1 if there is no such limit
-	free     atomic.Int64             // the first slot that is not given out yet
-	reserved atomic.Pointer[reserved] // the ticks that may be given out
+	free     atomic.Int64             // the first slot (tick and sequence number) that is not given out yet
+	reserved atomic.Pointer[reserved] // the time that may be given out
 	waits    atomic.Int64             // how many requests have waited for the clock
 
 	marking
@@ -120,8 +120,9 @@ const (
 	// the clock again.
 	longestNap = 1000
 
-	// snowflakeBehind is how far, in milliseconds, the clock may be slower than the
-	// next tick: a request waits for a clock within this limit, and fails otherwise.
+	// snowflakeBehind is how far, in milliseconds, the clock may be slower than the next
+	// tick (unit of time): a request waits for a clock within this limit, and fails
+	// otherwise.
 	snowflakeBehind = 10_000
 )
 
@@ -198,7 +199,7 @@ func (s *Snowflake) Append(ctx context.Context, room []driver.Value, r keysource
 
 // Reserve returns the first of n consecutive integers, which are handed out only once and
 // are greater than all integers that were handed out before. It returns
-// [keysource.ErrCount]; [keysource.ErrTooMany] if n is more than a tick has;
+// [keysource.ErrCount]; [keysource.ErrTooMany] if n is more than a tick (unit of time) has;
 // [keysource.ErrClock]; [keysource.ErrExhausted] after the end; [keysource.ErrStoreDown] if
 // the Marker has failed for ten seconds, or until the context ended;
 // [keysource.ErrStoreState]; [keysource.ErrWorkerTaken] if other processes with the number

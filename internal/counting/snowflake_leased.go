@@ -66,9 +66,9 @@ type Leased struct {
 	flake   *Snowflake       // the source of the leased number; nil without a lease
 	sent    time.Time        // when the last renewal was sent
 	claim   *leaseClaim
-	limit   time.Duration // the time limit of the next claim; 0 means the least limit
-	pause   time.Duration // how long to wait before the next claim, after one that failed
-	failure error         // the error of the last claim; nil after an answer
+	limit   time.Duration // the time limit of the next claim (attempt to get a lease); 0 means the least limit
+	pause   time.Duration // how long to wait before the next claim (attempt to get a lease), after one that failed
+	failure error         // the error of the last claim (attempt to get a lease); nil after an answer
 	closed  bool
 
 	// shunned holds the numbers that are not used because their marks are far ahead of
@@ -87,7 +87,7 @@ const maxShunned = 16
 type leaseClaim struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the claim has ended
-	err    error         // returned to the requests that wait for the claim; set before done is closed
+	err    error         // returned to the requests that wait for this attempt; set before done is closed
 }
 
 // NewLeased returns a source with a leased number. It does no I/O: the first request
@@ -246,8 +246,8 @@ func isFinal(err error) bool {
 	return false
 }
 
-// run is the goroutine of a claim: after a pause it renews the lease or leases another
-// number.
+// run is the goroutine of a claim (an attempt to get a lease): after a pause it renews the
+// lease or leases another number.
 func (l *Leased) run(ctx context.Context, c *leaseClaim, pause time.Duration) {
 	defer close(c.done)
 	defer c.cancel()
@@ -364,7 +364,7 @@ func (l *Leased) follow(ctx context.Context, now keysource.Series) error {
 		l.mu.Unlock()
 		return nil
 	}
-	l.flake, l.held = nil, now // requests wait for the end of the claim
+	l.flake, l.held = nil, now // requests wait for the end of the claim (the attempt to get a lease)
 	l.mu.Unlock()
 	if old != nil {
 		// Close waits for a call to the Marker, whose context it cancels.
@@ -445,7 +445,7 @@ type LeasedStats struct {
 	Lease     time.Duration
 	LeaseHeld bool      // whether the lease surely lasts
 	Until     time.Time // when the lease ends unless it is renewed; zero without a lease
-	Err       error     // the error of the last claim; nil after an answer
+	Err       error     // the error of the last claim (attempt to get a lease); nil after an answer
 }
 
 // Stats returns the state of the source. It does no I/O.

@@ -13,7 +13,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// ticks is the range of ticks from from up to, but not including, to.
+// ticks is a range of ticks (units of time): from from up to, but not including, to.
 type ticks struct{ from, to int64 }
 
 // reserved is the time that a source may use for keys. It is replaced as a whole and
@@ -21,7 +21,8 @@ type ticks struct{ from, to int64 }
 type reserved struct {
 	spans []ticks // ascending, with gaps between them
 
-	// refill is the tick from which on the source reserves more time beforehand.
+	// refill is the tick (unit of time) from which on the source reserves more time
+	// beforehand.
 	refill int64
 
 	// ahead is an upper bound: the tick of a key begins less than so many milliseconds
@@ -30,8 +31,8 @@ type reserved struct {
 	ahead int64
 }
 
-// from returns the first reserved tick that is not before tick. If there is none, it
-// returns tick and false.
+// from returns the first reserved tick (unit of time) that is not before tick. If there is
+// none, it returns tick and false.
 func (r *reserved) from(tick int64) (int64, bool) {
 	for i := range r.spans {
 		if span := &r.spans[i]; tick < span.to {
@@ -57,8 +58,8 @@ type marking struct {
 
 	// The next three fields are ticks; 0 means unset.
 	known int64 // the mark as the store last returned it
-	asked int64 // the greatest tick that the Marker was called with
-	floor int64 // the next call counts only the ticks from floor on as reserved
+	asked int64 // the greatest tick (unit of time) that the Marker was called with
+	floor int64 // the next call counts only the ticks (units of time) from floor on as reserved
 
 	limit   time.Duration // the time limit of a call; 0 means the least limit
 	pause   time.Duration // how long to wait before the next call, after one that failed
@@ -82,8 +83,8 @@ type markFetch struct {
 	done   chan struct{} // closed when the call has ended
 
 	began int64 // when the call began, as clock returns it
-	until int64 // the tick up to which time is to be reserved
-	asked int64 // the greatest tick of all earlier calls; 0 if there was none
+	until int64 // the tick (unit of time) up to which time is to be reserved
+	asked int64 // the greatest tick (unit of time) of all earlier calls; 0 if there was none
 	err   error // the error for the requests that wait for the call; set before done is closed
 }
 
@@ -187,8 +188,8 @@ func (s *Snowflake) begin(pause time.Duration) {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &markFetch{cancel: cancel, done: make(chan struct{})}
 	s.fetching = f
-	// The refill tick is out of reach until the call ends, so that no request begins
-	// another call.
+	// Requests begin no other call until this one has ended, since the refill tick is set
+	// beyond all time.
 	s.publish(s.reserved.Load().spans, math.MaxInt64)
 	go s.call(ctx, f, pause)
 }
@@ -254,8 +255,8 @@ func (s *Snowflake) fail(f *markFetch, err error, now int64) {
 	s.publish(r.spans, s.refillOf(r.spans))
 }
 
-// grant notes what a call to the Marker has reserved: the ticks from before, which was
-// the mark until then, to f.until. s.mu must be held.
+// grant notes what a call to the Marker has reserved: the ticks (units of time) from
+// before, which was the mark until then, to f.until. s.mu must be held.
 func (s *Snowflake) grant(f *markFetch, before, now int64) {
 	s.marks++
 	s.failure, s.pause = nil, 0
@@ -289,9 +290,9 @@ func (s *Snowflake) grant(f *markFetch, before, now int64) {
 	s.publish(spans, s.refillOf(spans))
 }
 
-// refillOf returns the tick from which on the source should reserve more time than
-// spans: before their end, by a fifth of the borrow cap (how far keys may run ahead of
-// the clock).
+// refillOf returns the tick (unit of time) from which on the source should reserve more
+// time than spans: before their end, by a fifth of the borrow cap (how far keys may run
+// ahead of the clock).
 func (s *Snowflake) refillOf(spans []ticks) int64 {
 	r := reserved{spans: spans}
 	return r.until() - max(1, s.borrow/5/s.Unit)

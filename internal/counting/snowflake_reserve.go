@@ -34,9 +34,9 @@ func (s *Snowflake) due(r *reserved, slot, free int64) int64 {
 	return begins - r.ahead + 1
 }
 
-// take takes n slots (numbers of keys) of one tick, not before the time asked, if they
-// may be given out at the time now. Otherwise it returns the first slot that it would
-// take.
+// take takes n slots (numbers of keys) of one tick (unit of time), not before the time
+// asked, if they may be given out at the time now. Otherwise it returns the first slot that
+// it would take.
 //
 // The loaded values may be out of date when it swaps. The slots are still new because
 // free has not moved, and they are ours because a reserved tick is ours for ever.
@@ -65,8 +65,8 @@ func (s *Snowflake) take(asked, now, n int64) (slot int64, ok bool) {
 	}
 }
 
-// wait takes n slots of one tick, after take could not at the time asked, and returns
-// the first. It holds no lock while it waits.
+// wait takes n slots (numbers of keys) of one tick (unit of time), after take could not at
+// the time asked, and returns the first. It holds no lock while it waits.
 //
 // No key is of a time before asked, which stays the same whatever the clock shows after
 // a wait. If it moved on, a Marker that takes longer to answer than the time that it

@@ -27,7 +27,7 @@ type Batch struct {
 	conn     *Conn
 	queued   []queuedText
 	controls bool                // a text of the batch begins or ends a transaction, or rolls back to a savepoint
-	forgets  bool                // after some text the server may have discarded prepared statements
+	forgets  bool                // a text of the batch may have made the server discard prepared statements
 	brought  execution.Following // the explicit keys of the texts so far, above which counters are raised
 	front    execution.Front
 }

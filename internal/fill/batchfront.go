@@ -43,8 +43,8 @@ func (b *Batch) forget() {
 	}
 }
 
-// follow makes the next text be decided in the search path that an earlier text of the
-// batch sets, as the engine interprets that path.
+// follow makes keyfill decide the next text under the search path that an earlier text of
+// the batch sets, as the engine interprets that path.
 func (b *Batch) follow(ctx context.Context) error {
 	if b.front.Path == nil || b.conn.DB.Detached {
 		return nil

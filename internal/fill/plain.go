@@ -41,10 +41,11 @@ func plainOn(ctx context.Context, s *execution.SeenText, c *execution.Conn) *exe
 	return f.Plain
 }
 
-// ExpectsSkip reports whether a text that Passes has just looked at and that has a fast
-// path has to be prepared: the driver will probably answer driver.ErrSkip, or it may, and
-// the key is drawn in a transaction. database/sql then prepares the text at once, and keys
-// are drawn when the statement is executed.
+// ExpectsSkip reports whether database/sql has to prepare a text, for which Passes was
+// called just before: the text has a fast path, and the driver will probably answer
+// driver.ErrSkip when the text is executed directly. If the key is drawn in a transaction,
+// it is enough that the driver may answer so. The keys are then drawn when the prepared
+// statement is executed.
 func (c *Conn) ExpectsSkip(ctx context.Context, by session.Route, args int) bool {
 	if args == 0 || c.Seen == nil {
 		return false

@@ -11,9 +11,10 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
-// Counter returns the counter of a key column. It makes the counter on first use. It finds
-// a counter that was made without the name of its state, unless the state has several
-// names, the counter belongs to the connection, or the table is not remembered.
+// Counter returns the counter of a key column, and makes it on first use. It finds a
+// counter by the column alone, without composing the name of its state (its row in the
+// store), unless the state has several names, the counter belongs to the connection, or the
+// table is not remembered.
 func (dr Drawing) Counter(ctx context.Context) (*counter.Counter, error) {
 	set, only := dr.sources.counters, dr.sources.found.Of(dr.Key)
 	if dr.On != nil {

@@ -153,9 +153,9 @@ func isAmong(v driver.Value, all []int64) bool {
 	return false
 }
 
-// tail returns the values from which the engine makes the keys of a query's rows, once
-// for each of the places in the text where they are needed. Each execution has a prefix
-// of its own.
+// tail returns the arguments from which the engine makes the keys of a query's rows: the
+// source's prefix for this execution, and the number before the first row's. They are
+// repeated for each of the places in the text that need them.
 func tail(ctx context.Context, in *plans.Insert, i, places int) ([]driver.Value, error) {
 	k := &table.Of(in).KeyColumns[i]
 	prefix, before, err := k.Source.(keysource.RowSource).RowPrefix(ctx, k.Layout)

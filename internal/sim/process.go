@@ -47,8 +47,8 @@ func newProcess(w *World, number int) *Process {
 // life identifies this life of the process, from a start to its end.
 func (p *Process) life() life { return life{p.Number, p.Life} }
 
-// clockAt describes, for the story, how a process starts and what is wrong with its
-// clock.
+// clockAt describes, for the story (the printed account of a run), how a process starts and
+// what is wrong with its clock.
 type clockAt struct{ *Process }
 
 func (p clockAt) String() string {
@@ -198,10 +198,10 @@ type thread struct {
 	session *Session // the thread's session; nil if joiner is nil
 }
 
-// String names a thread in the story.
+// String returns the name of a thread in the story (the printed account of a run).
 func (t *thread) String() string { return fmt.Sprintf("%s, thread %d,", t.p.life(), t.number) }
 
-// gets writes into the story which keys the thread got.
+// gets writes into the story (the printed account of a run) which keys the thread got.
 func (t *thread) gets(keys []int64) {
 	t.a.w.note(event{slot: t.a.slot, keys: keys}, "%s gets %s", t, list(keys))
 }

@@ -7,8 +7,8 @@ import "time"
 // written nor be stored in most engines.
 const LatestMilli = 253_402_300_799_999
 
-// MaxSlotBits is how many bits a slot has at most: it leaves an int64 room to count past
-// the last one.
+// MaxSlotBits is the greatest number of bits of a slot (the number of a place for one key):
+// an int64 then has room to count past the last slot.
 const MaxSlotBits = 62
 
 // Format holds the numbers that a snowflake computes with. A tick is one unit of time.
@@ -19,7 +19,7 @@ type Format struct {
 
 	Unit  int64 // milliseconds
 	Epoch int64 // milliseconds since 1970
-	End   int64 // the first tick without a key
+	End   int64 // the first tick (unit of time) without a key
 }
 
 // New returns the format of snowflakes with bits of time, worker and sequence, whose time
@@ -36,28 +36,29 @@ func New(timeBits, workerBits, sequenceBits int, unit time.Duration, epoch time.
 	return f
 }
 
-// PerTick returns how many keys a worker has in a tick.
+// PerTick returns how many keys a worker has in a tick (a unit of time).
 func (f *Format) PerTick() int64 { return 1 << f.SequenceBits }
 
-// Key returns the key of a slot. The keys of a tick's slots are consecutive.
+// Key returns the key that a worker has for a slot: a tick (a unit of time) together with a
+// sequence number in it. The keys of the slots of one tick are consecutive.
 func (f *Format) Key(slot, worker int64) int64 {
 	sequence := slot & (f.PerTick() - 1)
 	return slot>>f.SequenceBits<<(f.WorkerBits+f.SequenceBits) | worker<<f.SequenceBits | sequence
 }
 
-// Split returns the tick, the worker and the sequence number of a key.
+// Split returns the tick (a unit of time), the worker and the sequence number of a key.
 func (f *Format) Split(key int64) (tick, worker, sequence int64) {
 	tick = key >> (f.WorkerBits + f.SequenceBits)
 	worker = key >> f.SequenceBits & (1<<f.WorkerBits - 1)
 	return tick, worker, key & (f.PerTick() - 1)
 }
 
-// TimeOf returns when a tick begins, in UTC.
+// TimeOf returns when a tick (a unit of time) begins, in UTC.
 func (f *Format) TimeOf(tick int64) time.Time {
 	return time.UnixMilli(f.Milli(tick)).UTC()
 }
 
-// Milli returns when a tick begins, in milliseconds since 1970.
+// Milli returns when a tick (a unit of time) begins, in milliseconds since 1970.
 func (f *Format) Milli(tick int64) int64 { return f.Epoch + tick*f.Unit }
 
 // TickOf returns the tick of a time in milliseconds since the epoch. Most formats count

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// SendUnlisted executes a query in one of the ways of TestUnlisted.
+// SendUnlisted executes an INSERT without a column list in the given form, such as "exec"
+// or "prepared".
 func SendUnlisted(ctx context.Context, db *sql.DB, form, query string, args []any) error {
 	switch form {
 	case "direct":
@@ -67,7 +68,8 @@ type Runner interface {
 	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 }
 
-// SendOnce executes a query in one of the forms.
+// SendOnce executes a statement once in the given form, such as "prepared" or
+// "transaction".
 func SendOnce(ctx context.Context, db *sql.DB, form, query string, args []any) (sql.Result, error) {
 	switch form {
 	case "prepared":
@@ -122,7 +124,7 @@ func RowsOf(t *testing.T, db *sql.DB, query string) []string {
 	return all
 }
 
-// SeveralPaths are the ways to send a text.
+// SeveralPaths are the ways in which tests send a text of several statements.
 var SeveralPaths = map[string]func(ctx context.Context, db *sql.DB, text string, args ...any) error{
 	"exec": func(ctx context.Context, db *sql.DB, text string, args ...any) error {
 		_, err := db.ExecContext(ctx, text, args...)

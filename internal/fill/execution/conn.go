@@ -34,8 +34,8 @@ type Conn struct {
 
 	Numbers SessionNumbers
 
-	// LogsRows reports that the server was asked, and does not log statements for replicas,
-	// but rows, if it logs at all.
+	// LogsRows reports that the server was asked how it logs changes for replicas, and logs
+	// no statements: it logs the changed rows, or nothing.
 	LogsRows bool
 }
 

@@ -69,9 +69,9 @@ type PlainText struct {
 // SeenTexts caches facts about repeated texts, so that they are not searched for words
 // each time. It is safe for concurrent use, and has no lock.
 //
-// A text has one slot, by its hash. It is stored there when it comes twice without
-// another text of the slot in between: a stream of texts that come only once displaces
-// none.
+// The hash of a text chooses its slot. A text is stored in its slot when it comes twice
+// without another text of that slot in between, so that texts that come only once replace
+// no other.
 type SeenTexts struct {
 	tables *relation.Tables
 	seed   maphash.Seed

@@ -30,8 +30,8 @@ type mixed struct {
 	x *execution.Execution
 }
 
-// giverOf returns what draws the keys of an execution: its connection, or a mixed if
-// other rows of the statement have explicit keys.
+// giverOf returns the value that draws the keys of an execution: its connection, or a value
+// of type mixed if other rows of the statement have explicit keys.
 func giverOf(x *execution.Execution) keys.Giver {
 	in := &x.Plan.Inserts[0]
 	if x.Follows.Any() || len(x.Plan.Inserts) == 1 && slices.ContainsFunc(x.Holes.Counts, func(n int) bool { return 0 < n && n < in.Rows }) {

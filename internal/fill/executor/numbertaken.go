@@ -34,7 +34,7 @@ import (
 // skipping executes an INSERT that skips rows which exist already.
 type skipping struct {
 	autonomous
-	draw      int  // the index of the plan's draw of the numbers
+	draw      int  // the index, in the plan's Draws, of the draw that has given the numbers
 	uncounted bool // the answer does not contain the number of stored rows: see affected of outcome.Answer
 }
 

@@ -47,9 +47,9 @@ func giveUp(c *execution.Conn, panics *bool) {
 	}
 }
 
-// forgot reports, once, whether a transaction that keyfill has begun has failed because
-// the server has discarded the prepared statements. From then on the statements have
-// other texts.
+// forgot reports, once, whether a transaction that keyfill has begun has failed because the
+// server has discarded the prepared statements. The texts that are sent after that are
+// written in another way, so that they are prepared anew.
 func (t *Transactional) forgot(err error) bool {
 	if t.forgotten || !session.IsForgotten(err) {
 		return false

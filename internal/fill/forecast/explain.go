@@ -130,8 +130,8 @@ func slotsOf(p *plans.Plan, session bool) []explain.Slot {
 	return slots
 }
 
-// refusal sets the reason for which the query is refused, or the error of the driver
-// before it sends anything.
+// refusal sets the reason for which the query is refused, or the error that the driver
+// would return before it sends anything.
 func refusal(ex *explain.Explanation, p *plans.Plan, err error) {
 	var r *plans.Refusal
 	if errors.As(err, &r) {

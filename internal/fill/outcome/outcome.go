@@ -99,7 +99,7 @@ func (a Answer) proven(affected int64) (o execution.Outcome, open bool) {
 	case a.in.Upsert.Conflict == plans.ConflictReplace && rows == 1 && affected > 0:
 		return execution.OutcomeStored, false
 	case a.in.Conditional && a.in.Upsert.Conflict == plans.ConflictSkip && affected == rows:
-		return execution.OutcomeStored, false // each row has met its condition
+		return execution.OutcomeStored, false // as many rows were stored as were sent, so the condition was true for each of them
 	}
 	return execution.OutcomeUnknown, true
 }

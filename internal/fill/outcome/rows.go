@@ -276,7 +276,8 @@ func (o *observedRows) countEnded() {
 	})
 }
 
-// settledKeys returns the verdict of settled for the keys of a recorder.
+// settledKeys returns the verdict (the outcome to count) on an INSERT from the recorded
+// outcomes of its keys.
 func settledKeys(in *plans.Insert, keys []execution.RecordedKey) Verdict {
 	rows := make([]execution.Outcome, len(keys))
 	for i := range keys {

@@ -69,14 +69,14 @@ func (p *ProvenRows) Forget() {
 	p.rows = nil
 }
 
-// drawnRow is a row from which the open transaction of a connection has drawn.
+// drawnRow is a row from which the open transaction of a connection has drawn numbers.
 type drawnRow struct {
 	of   *ProvenRows
 	name string
 	row  ProvenRow
 }
 
-// Drawn are the rows from which the open transaction of a connection has drawn.
+// Drawn are the rows from which the open transaction of a connection has drawn numbers.
 type Drawn struct {
 	all    []drawnRow
 	losses uint64 // the value of Session.Losses when the numbers were drawn

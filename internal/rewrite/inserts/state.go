@@ -14,7 +14,7 @@ type State struct {
 	Columns  int    // the length of the column list; -1 if there is no list
 	ListEnd  int    // the offset after the list's last column, or after its opening bracket
 	ListAt   int    // the offset at which a column list would stand
-	judged   bool   // whether a row has values for key or scope columns
+	judged   bool   // whether a row has values for key columns, or for columns within whose values keys are numbered
 	involved bool   // whether a value of a row is not a constant
 	name     reader.Name
 	calls    []scan.Span // values of the first row that may be sets, in engines with sets

@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// SessionOpen and SessionClose are the text around a key in the session's text: see
-// [Plan.Session].
+// SessionOpen and SessionClose are the text around a key in the session's text, which sets
+// LAST_INSERT_ID(): see [Plan.Session].
 const (
 	SessionOpen  = "LAST_INSERT_ID("
 	SessionClose = ")"

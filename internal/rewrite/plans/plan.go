@@ -94,15 +94,15 @@ type Changes struct {
 	Spelling   reader.Spelling
 	Added      int   // how many placeholders are added
 	ArgsBefore []int // for each added placeholder, how many of the caller's placeholders precede it
-	KeyCounts  []int // for each draw (call to a key source), how many keys it needs if every slot takes a key
+	KeyCounts  []int // for each draw (call to a key source), how many keys it needs if every slot (place for a key) takes a key
 
 	rare *Rare // nil for most plans
 }
 
 // Rare holds the changes that only few plans have.
 type Rare struct {
-	LastKeys    []LastKey     // the added placeholders, counted from 0, that become three placeholders in the session's text
-	Listed      []SessionEdit // the edits of the session's text if the column list names a key; otherwise nil
+	LastKeys    []LastKey     // the added placeholders, counted from 0, that become three placeholders in the text that sets LAST_INSERT_ID()
+	Listed      []SessionEdit // the edits of the text that sets LAST_INSERT_ID(), if the column list names a key; otherwise nil
 	BoundEdits  []Edit        // the edits of bind.Text if the caller's placeholders are renumbered too; otherwise nil
 	DroppedArgs []int         // the indexes of the caller's arguments that are not sent: see cutarguments.go
 }
@@ -129,7 +129,7 @@ func (c *Changes) seldom() *Rare {
 // Lazy holds values that are computed at their first use.
 type Lazy struct {
 	undoes, reads, quiet lazyByte
-	byInsert             atomic.Pointer[[][]int32] // the indexes of the slots of each INSERT
+	byInsert             atomic.Pointer[[][]int32] // the indexes of the slots (places for keys) of each INSERT
 	Bound, BoundSession  LazyText
 }
 
@@ -218,7 +218,7 @@ const (
 // Slot is a place for one key, in the text and among the arguments.
 type Slot struct {
 	Kind   SlotKind
-	Wrap   Wrap // how the key is written in the session's text: see [Plan.Session]
+	Wrap   Wrap // how the key is written in the text that sets LAST_INSERT_ID(): see [Plan.Session]
 	Insert int32
 	Key    int32
 	Row    int32

@@ -37,7 +37,7 @@ type listedInsert struct {
 type SessionEdit struct {
 	Edit
 	Call   bool // whether the key is inside LAST_INSERT_ID( )
-	First  bool // whether the key is the first key that the source returned, and not the key of the slot
+	First  bool // whether the key is the first key that the source returned, and not the key that belongs to this place
 	Before int  // how many of the caller's placeholders precede the edit
 	Params int  // how many of the caller's placeholders the edit replaces
 }

@@ -50,7 +50,8 @@ func (e *carriedExpr) called() carried {
 	return carriedUnknown
 }
 
-// behind moves past the call of a function, and returns c: the arguments do not matter.
+// behind moves past the call of a function, and returns c, what is known about its result:
+// the arguments do not matter.
 func (e *carriedExpr) behind(c carried) carried {
 	e.Advance()
 	e.Brackets()

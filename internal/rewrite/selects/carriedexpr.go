@@ -269,8 +269,9 @@ func (e *carriedExpr) close() {
 	}
 }
 
-// subquery reads a subquery that gives one value. A column's value may change in a
-// subquery, as the value of a BIT does.
+// subquery reads a subquery that gives one value, and returns what is known about that
+// value in a temporary table. The value of a column, such as a BIT, may change in a
+// subquery.
 func (e *carriedExpr) subquery() carried {
 	e.Advance()
 	e.Advance()
@@ -387,7 +388,8 @@ func (e *carriedExpr) cases() carried {
 	return carriedUnknown
 }
 
-// carriedBranches are the branches of an expression that has the value of one of them.
+// carriedBranches collects what is known about the branches of an expression, such as CASE,
+// whose value is the value of one branch.
 type carriedBranches struct {
 	of    carried
 	mixed bool

@@ -75,7 +75,7 @@ func (r *Row) With(column string, to int64) *Row {
 	return &other
 }
 
-// From describes, for the story of a world, how a row has changed.
+// From describes, for the story (the printed account of a run), how a row has changed.
 func (r *Row) From(old any) string {
 	before, _ := old.(*Row)
 	column := "next_value"

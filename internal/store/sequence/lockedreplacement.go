@@ -80,8 +80,8 @@ func TakeInTransaction(ctx context.Context, s *store.Store, q *Sequence, n int64
 	return keysource.Reservation{First: stored.Next, Server: stored.Server}, nil
 }
 
-// replace sets the next value of a locked row, if the row is still as it was read. The
-// reservation is proven if one row has changed.
+// replace sets the next value of a locked row, if the row is still as it was read. If that
+// has changed one row, the integers are reserved.
 func (s replacement) replace(ctx context.Context, c store.Conn, stored *staterow.Row, next int64) error {
 	v, err := s.row.replacing(stored, next)
 	if err != nil {

@@ -41,7 +41,7 @@ type Table struct {
 	// if there is none: an UPDATE with LIMIT 1 then changes any row that has no key.
 	locator string
 	by      *catalog.Column
-	numbers bool // whether the values of locator are integers; otherwise they are texts
+	numbers bool // whether the values of locator, which identifies rows, are integers; otherwise they are texts
 
 	progress *terminal.Progress
 }
@@ -230,7 +230,8 @@ func (b *Table) update() string {
 	return text + " AND " + b.locator + " = " + b.dialect.Placeholder(2)
 }
 
-// rows returns the locators of the next n rows without a key, after last.
+// rows returns the values of the locator, which identifies rows, of the next n rows without
+// a key, after last.
 func (b *Table) rows(ctx context.Context, tx *sql.Tx, last any, n int) (all []any, err error) {
 	var query strings.Builder
 	what := b.locator
