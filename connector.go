@@ -36,7 +36,8 @@ var (
 )
 
 // Open opens one connection, for callers that do not know OpenConnector, such as other
-// wrappers. All connections of one DSN share a mount, so that its sources go on.
+// wrappers. All connections of one DSN share a mount (keyfill's handle on a database), so
+// that its sources go on.
 func (d *wrappedDriver) Open(dsn string) (driver.Conn, error) {
 	c, err := d.connector(dsn)
 	if err != nil {

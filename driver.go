@@ -170,8 +170,8 @@ func OpenDB(c driver.Connector, o Options) (*sql.DB, error) {
 // opened through it.
 var ErrNotOurs = retry.ErrNotOurs
 
-// From returns the mount of a database whose outermost driver is keyfill's. It fails with
-// [ErrNotOurs] for any other database.
+// From returns the mount (keyfill's handle on a database) of a database whose outermost
+// driver is keyfill's. It fails with [ErrNotOurs] for any other database.
 func From(db *sql.DB) (*Mount, error) {
 	if d, ok := db.Driver().(*wrappedDriver); ok && d.mount != nil {
 		return d.mount, nil

@@ -157,8 +157,8 @@ type TableStats struct {
 	Withheld uint64
 
 	// Suspects counts the keys that the engine found in the table already: another program
-	// fills the column too, or the store has gone back. SuspectAt is when the last such key
-	// was found.
+	// fills the column too, or the store has gone back (its counter is lower than before).
+	// SuspectAt is when the last such key was found.
 	Suspects  uint64
 	SuspectAt time.Time `json:",omitzero"`
 }

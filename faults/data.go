@@ -27,7 +27,7 @@ type entry struct {
 	// package may have moved since.
 	Program string `json:"program,omitempty"`
 	Test    string `json:"test,omitempty"`
-	// Mutant is set if the fault is a mutant.
+	// Mutant is set if the fault is a mutant (a single change of the code).
 	Mutant *key `json:"mutant,omitempty"`
 	// Commit and Subject are set if the fault is a commit that is undone.
 	Commit  string `json:"commit,omitempty"`

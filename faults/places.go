@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// places reports the recorded mutants whose node is not in the code any more, and returns
-// an error if there are some. If mend is true, it first searches for the node of such a
-// mutant under a new place or name, since declarations may have moved or been renamed, and
-// writes the new place into the file.
+// places reports the recorded mutants (single changes of the code) whose node is not in the
+// code any more, and returns an error if there are some. If mend is true, it first searches
+// for the node of such a mutant under a new place or name, since declarations may have
+// moved or been renamed, and writes the new place into the file.
 func places(root, work, file string, mend bool, out io.Writer) error {
 	entries, err := readEntries(file)
 	if err != nil {

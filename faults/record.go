@@ -40,16 +40,17 @@ func (r *recorder) entry(id string) *entry {
 	return &r.entries[len(r.entries)-1]
 }
 
-// mutantSearch searches tests that kill mutants.
+// mutantSearch searches tests that kill mutants (single changes of the code).
 type mutantSearch struct {
 	*recorder
 	s       *searcher
 	chosen  []candidate
-	tests   [][]test            // the tests that reach each mutant
-	cleared map[string][]string // the mutants that are known to pass a test, by test: the test does not kill them
+	tests   [][]test            // the tests that reach each mutant (a single change of the code)
+	cleared map[string][]string // the mutants (single changes of the code) that are known to pass a test, by test: the test does not kill them
 }
 
-// recordMutants draws mutants and searches for each a test that kills it.
+// recordMutants draws mutants (single changes of the code) and searches for each a test
+// that kills it.
 func (r *recorder) recordMutants(reached *reach) error {
 	t, chosen, drawn, err := r.mutantTree()
 	if err != nil {
@@ -100,11 +101,13 @@ func (r *recorder) recordMutants(reached *reach) error {
 	return r.save()
 }
 
-// clearedFile returns the name of the file with the tests that have passed with mutants.
+// clearedFile returns the name of the file with the tests that have passed with mutants
+// (single changes of the code).
 func (m *mutantSearch) clearedFile() string { return filepath.Join(m.work, "cleared.json") }
 
-// take keeps the first drawn mutants that a test reaches, as many as are wanted. It keeps
-// all mutants that are recorded already, whether a test reaches them or not.
+// take keeps the first drawn mutants (single changes of the code) that a test reaches, as
+// many as are wanted. It keeps all mutants that are recorded already, whether a test
+// reaches them or not.
 func (m *mutantSearch) take() error {
 	var taken int
 	for i := range m.chosen {
@@ -121,7 +124,7 @@ func (m *mutantSearch) take() error {
 	return nil
 }
 
-// found records that a test kills a mutant.
+// found records that a test kills a mutant (a single change of the code).
 func (m *mutantSearch) found(i int, by test) error {
 	e := m.entry(m.chosen[i].id)
 	e.Result, e.Program, e.Test, e.Note = killed, by.Program, by.Name, ""
@@ -129,8 +132,8 @@ func (m *mutantSearch) found(i int, by test) error {
 	return m.save()
 }
 
-// one runs the test that has killed a mutant in an earlier search, and then the quick tests
-// that reach it.
+// one runs the test that has killed a mutant (a single change of the code) in an earlier
+// search, and then the quick tests that reach it.
 func (m *mutantSearch) one(i int, partial bool) error {
 	if m.chosen[i].id == "" {
 		return nil
@@ -162,14 +165,14 @@ func (m *mutantSearch) one(i int, partial bool) error {
 	return m.save()
 }
 
-// isCheap reports whether a test is so quick that it is run with one mutant after the
-// other.
+// isCheap reports whether a test is so quick that it is run with one mutant (a single
+// change of the code) after the other.
 func (m *mutantSearch) isCheap(t test) bool {
 	return m.s.programs[t.Program].rank == 0 && m.s.seconds[t] < quick.Seconds()
 }
 
-// together runs the tests that are not cheap, each with all mutants switched on that no
-// test has killed yet.
+// together runs the tests that are not cheap, each with all mutants (single changes of the
+// code) switched on that no test has killed yet.
 func (m *mutantSearch) together() error {
 	reaching := map[test][]int{}
 	for i, c := range m.chosen {
@@ -190,12 +193,13 @@ func (m *mutantSearch) together() error {
 	})
 }
 
-// quickSearched is the note of a mutant that no quick test kills, while it is searched.
+// quickSearched is the note of a mutant (a single change of the code) that no quick test
+// kills, while it is searched.
 const quickSearched = "the quick tests without servers do not kill it"
 
-// mutantTree makes a copy with mutants, or opens one that an interrupted search has left.
-// drawn reports whether the mutants are drawn anew; otherwise they are those recorded in
-// the file of results.
+// mutantTree makes a copy with mutants (single changes of the code), or opens one that an
+// interrupted search has left. drawn reports whether the mutants are drawn anew; otherwise
+// they are those recorded in the file of results.
 func (r *recorder) mutantTree() (t *tree, chosen []candidate, drawn bool, err error) {
 	to := filepath.Join(r.work, "mutants")
 	var saved savedMutants
@@ -217,7 +221,8 @@ func (r *recorder) mutantTree() (t *tree, chosen []candidate, drawn bool, err er
 	if drawn = len(keys) == 0; drawn {
 		all := drawing(found, r.seed)
 		fmt.Fprintf(r.log, "%d changes of %d statements\n", len(found), len(all))
-		// Choose more mutants than are needed, since no test reaches some of them.
+		// Choose more mutants (single changes of the code) than are needed, since no test
+		// reaches some of them.
 		chosen, err = t.choose(all, min(len(all), r.mutants*5/4+5))
 		for i := range chosen {
 			chosen[i].id = fmt.Sprintf("mutant-%03d", i)
@@ -234,7 +239,7 @@ func (r *recorder) mutantTree() (t *tree, chosen []candidate, drawn bool, err er
 	return t, chosen, drawn, writeJSON(to+".json", save(chosen, drawn))
 }
 
-// recorded writes the recorded mutants into a tree.
+// recorded writes the recorded mutants (single changes of the code) into a tree.
 func (r *recorder) recorded(t *tree, found []candidate, keys map[key]string) (chosen []candidate, err error) {
 	for _, c := range found {
 		if id, ok := keys[c.key]; ok {
@@ -252,7 +257,8 @@ func (r *recorder) recorded(t *tree, found []candidate, keys map[key]string) (ch
 	return chosen, err
 }
 
-// keys returns the keys of the recorded mutants, with their identifiers.
+// keys returns the keys of the recorded mutants (single changes of the code), with their
+// identifiers.
 func (r *recorder) keys() map[key]string {
 	keys := map[key]string{}
 	for _, e := range r.entries {
@@ -273,7 +279,8 @@ func named(tests []test, name string) (found []test) {
 	return found
 }
 
-// savedMutants is what a search needs to know about the mutants that are in a tree already.
+// savedMutants is what a search needs to know about the mutants (single changes of the
+// code) that are in a tree already.
 type savedMutants struct {
 	Drawn   bool
 	Mutants []savedMutant

@@ -55,7 +55,8 @@ func newSearcher(t *tree, r *reach, log io.Writer) (*searcher, error) {
 // longer run alone.
 const atOnce = 2 * time.Second
 
-// quick is how long a test may take to be run with one mutant after the other.
+// quick is how long a test may take to be run with one mutant (a single change of the code)
+// after the other.
 const quick = time.Second / 2
 
 // limit returns how long tests may take before they count as hung.

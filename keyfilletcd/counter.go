@@ -34,8 +34,8 @@ func (s *store) counter(st keysource.State, kind string) *counter {
 	return &counter{cell: s.cell("states", st.Name), state: st, kind: kind, max: min(st.Max, math.MaxInt64-1)}
 }
 
-// count replaces the state's value by the result of decide, see [cell.replace]. A missing
-// state is created first.
+// count replaces the value of the state (a stored counter) by the result of decide, see
+// [cell.replace]. A missing state is created first.
 func (c *counter) count(ctx context.Context, decide func(now counted) (counted, change, error)) (changed bool, err error) {
 	for {
 		missing := false

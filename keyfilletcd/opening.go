@@ -25,9 +25,9 @@ import (
 // writes a series for each waiting process. So hundreds of processes that begin at once
 // need only a few transactions.
 
-// mostServed is the greatest number of other owners for which one transaction makes series.
-// Each owner takes three operations, and etcd accepts 128 in a transaction unless its
-// settings say otherwise.
+// mostServed is the greatest number of other owners for which one transaction makes series
+// (ranges of integers). Each owner takes three operations, and etcd accepts 128 in a
+// transaction unless its settings say otherwise.
 const mostServed = 32
 
 // waits is the value of the key of an owner that waits for a new series (a range of
@@ -154,7 +154,7 @@ func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error)
 		}
 		fresh = true
 		if own := s.own(slices.DeleteFunc(v.rows, func(one found) bool { return one.First < from || one.row.Next > one.First })); own.First > 0 {
-			if first && waits { // the series was made for an earlier call of Open that had failed, so remove the key that says that this owner waits
+			if first && waits { // the series (a range of integers) was made for an earlier call of Open that had failed, so remove the key that says that this owner waits
 				_, err = s.store.transact(ctx, nil, []clientv3.Op{clientv3.OpDelete(s.waiter())}, nil)
 			}
 			return own, err
@@ -182,7 +182,7 @@ func (s *series) plan(v view, seen int64, id clientv3.LeaseID) (made keysource.S
 	for _, one := range append(all, v.waiting[:min(len(v.waiting), mostServed)]...) {
 		switch {
 		case state.Base < one.Seen, one.Size != s.owner.Size, state.Base > s.counter.max-s.owner.Size+1:
-			continue // no series fits for this owner, which finds that out itself
+			continue // no series (a range of integers) fits for this owner, which finds that out itself
 		}
 		of := row{Last: state.Base + s.owner.Size - 1, Next: state.Base, Owner: one.Owner, Epoch: 1}
 		value, err := json.Marshal(of)

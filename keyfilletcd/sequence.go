@@ -16,11 +16,11 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// numbers is the state of a sequence. Processes that reserve at the same time do not wait
-// for each other, since none of them writes the state's key. Instead each writes keys below
-// counts: such a key (a count) has as its name how many integers one write of it reserves,
-// and etcd counts the writes, as the key's version. The next integer is the state's base
-// plus what all counts have reserved.
+// numbers is the state (a stored counter) of a sequence. Processes that reserve at the same
+// time do not wait for each other, since none of them writes the state's key. Instead each
+// writes keys below counts: such a key (a count) has as its name how many integers one
+// write of it reserves, and etcd counts the writes, as the key's version. The next integer
+// is the state's base plus what all counts have reserved.
 //
 // A reservation of 1,320 integers writes the counts 1000, 300 and 20, and then reads the
 // state and all counts, in one transaction. Its condition that the state is as it was read
@@ -46,18 +46,19 @@ type standing struct {
 
 	// least is the greatest value of a count's key: a reservation stores there the next
 	// integer of the sequence, or a lower one. least is more than next only if the store
-	// has gone back, or if keys were copied without their versions.
+	// has gone back (its counter is lower than before), or if keys were copied without
+	// their versions.
 	least int64
 }
 
-// look returns the read operations for the state and its counts. standing turns their
-// results into a standing.
+// look returns the read operations for the state (a stored counter) and its counts.
+// standing turns their results into a standing.
 func (n *numbers) look() []clientv3.Op {
 	return []clientv3.Op{clientv3.OpGet(n.key), clientv3.OpGet(n.counts, clientv3.WithPrefix())}
 }
 
-// standing returns the sequence that the results of look describe; nil if the state does
-// not exist.
+// standing returns the sequence that the results of look describe; nil if the state (a
+// stored counter) does not exist.
 func (n *numbers) standing(answers []*etcdserverpb.ResponseOp) (*standing, error) {
 	n.last.Store(nil)
 	state := versionOf(answers[0].GetResponseRange())
@@ -105,8 +106,8 @@ func plus(base, each, times int64) (sum int64, over bool) {
 }
 
 // digits splits n into numbers with a single digit that is not 0: 1000, 300 and 20 for
-// 1,320. They are the names of the counts to write, so that a state has few counts,
-// whatever is reserved.
+// 1,320. They are the names of the counts to write, so that a state (a stored counter) has
+// few counts, whatever is reserved.
 func digits(n int64) (all []int64) {
 	for place := int64(1); n > 0; place, n = place*10, n/10 {
 		if digit := n % 10; digit > 0 {
@@ -132,8 +133,8 @@ func (n *numbers) read(ctx context.Context) (*standing, error) {
 	return now, err
 }
 
-// holds returns the condition that the state's key is as it was read. It does not compare
-// the counts, which other processes may change meanwhile.
+// holds returns the condition that the key of the state (a stored counter) is as it was
+// read. It does not compare the counts, which other processes may change meanwhile.
 func (n *numbers) holds(now *standing) clientv3.Cmp {
 	return clientv3.Compare(clientv3.Value(n.key), "=", now.text)
 }
@@ -180,8 +181,8 @@ func (n *numbers) add(ctx context.Context, now *standing, count int64) (then *st
 }
 
 // open returns the integers that a caller may use: from first up to the greatest one of the
-// state, or an error. seen is above all integers that the caller has seen. If first is
-// below seen, the state has gone back, and open returns no integers.
+// state (a stored counter), or an error. seen is above all integers that the caller has
+// seen. If first is below seen, the state has gone back, and open returns no integers.
 func (n *numbers) open(now *standing, first, seen int64) (keysource.Reservation, error) {
 	switch {
 	case first < seen:

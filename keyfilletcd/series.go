@@ -20,8 +20,8 @@ type row struct {
 	Epoch int64  `json:"epoch"` // how many owners the series has had
 }
 
-// series gives one owner access to the series of a state (a stored counter). The lease of a
-// series has a key, which etcd removes when the lease ends.
+// series gives one owner access to the series (ranges of integers) of a state (a stored
+// counter). The lease of a series has a key, which etcd removes when the lease ends.
 type series struct {
 	store   *store
 	counter *counter
@@ -101,8 +101,8 @@ type view struct {
 	waiting []waiting // other owners that wait for a new series
 }
 
-// all returns the series of the state in ascending order. It returns an error if the state
-// must not be used.
+// all returns the series (ranges of integers) of the state in ascending order. It returns
+// an error if the state must not be used.
 func (s *series) all(ctx context.Context) (state version, rows []found, err error) {
 	v, err := s.look(ctx)
 	return v.state, v.rows, err
@@ -235,10 +235,10 @@ func (s *series) hold(first int64, id clientv3.LeaseID) clientv3.Op {
 	return clientv3.OpPut(s.leaseKey(first), s.owner.Owner, clientv3.WithLease(id))
 }
 
-// TakeOver gives this owner the lowest series that has no lease. If another process takes
-// that series first, TakeOver tries the other series in random order: hundreds of processes
-// that begin at once, each of which wants a worker's number, would otherwise compete for
-// each series in turn.
+// TakeOver gives this owner the lowest series (a range of integers) that has no lease. If
+// another process takes that series first, TakeOver tries the other series in random order:
+// hundreds of processes that begin at once, each of which wants a worker's number, would
+// otherwise compete for each series in turn.
 func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error) {
 	for try := 0; ; try++ {
 		state, rows, err := s.all(ctx)
@@ -287,8 +287,8 @@ func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error
 func (s *series) take(ctx context.Context, state version, one found, id clientv3.LeaseID) (keysource.Series, error) {
 	wanted := change{
 		also: []clientv3.Cmp{absent(s.leaseKey(one.First)), isThere(s.counter.key, state)},
-		// An earlier attempt to open a series may have left the key that says that this
-		// owner waits.
+		// An earlier attempt to open a series (a range of integers) may have left the key
+		// that says that this owner waits.
 		then: []clientv3.Op{s.hold(one.First, id), clientv3.OpDelete(s.waiter())},
 	}
 	of := one.row

@@ -86,7 +86,8 @@ func isOfKeys(cause string) bool {
 	return false
 }
 
-// findings returns the faults of a table since the mount was opened.
+// findings returns the faults of a table since the mount (keyfill's handle on a database)
+// was opened.
 func (t Table) findings(now time.Time) []Finding {
 	var found []Finding
 	add := func(severity, text, remedy string) {

@@ -45,8 +45,9 @@ func digest(text string) string {
 }
 
 // Handler returns a handler that answers GET and HEAD, on any path, with the state of a
-// mount: as HTML, or as JSON where the query says format=json or the header Accept prefers
-// application/json. The query refresh=10 makes a browser ask again each ten seconds.
+// mount (keyfill's handle on a database): as HTML, or as JSON where the query says
+// format=json or the header Accept prefers application/json. The query refresh=10 makes a
+// browser ask again each ten seconds.
 //
 // The JSON is a [Report]. The handler asks no database,
 // and is safe for concurrent use.

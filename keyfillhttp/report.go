@@ -88,8 +88,9 @@ type Source struct {
 	LastErrorAt time.Time `json:"last_error_at,omitzero"`
 }
 
-// Lease is the right of a process to a worker's number, or to a series. The lease of an
-// idle process expires, and the process takes a new one with its next key.
+// Lease is the right of a process to a worker's number, or to a series (a range of
+// integers). The lease of an idle process expires, and the process takes a new one with its
+// next key.
 type Lease struct {
 	Seconds float64   `json:"seconds"`
 	Held    bool      `json:"held"`
@@ -98,7 +99,8 @@ type Lease struct {
 	LostAt  time.Time `json:"lost_at,omitzero"`
 }
 
-// NewReport returns the state of a mount now. It asks no database.
+// NewReport returns the state of a mount (keyfill's handle on a database) now. It asks no
+// database.
 func NewReport(m *keyfill.Mount) Report {
 	return reportOf(time.Now().UTC(), m.Stats(), m.Sources())
 }

@@ -18,8 +18,8 @@ import (
 var ErrRegistered = anchor.Last("mount", "keyfillotel: the meter observes this mount already: register it once, or call Unregister of the first registration before")
 
 // registered are the registrations that are in force. They are kept for the whole process,
-// since neither a meter nor a mount can hold them. They do not prevent the garbage
-// collector from freeing meters and mounts.
+// since neither a meter nor a mount (keyfill's handle on a database) can hold them. They do
+// not prevent the garbage collector from freeing meters and mounts.
 var registered registrations
 
 type registrations struct {
@@ -27,9 +27,9 @@ type registrations struct {
 	all map[registeredMount]bool
 }
 
-// registeredMount is a pair of a meter and a mount that may be registered once at a time.
-// The zero value is used for a meter that is not a pointer, such as one that does nothing:
-// such meters are not distinguished.
+// registeredMount is a pair of a meter and a mount (keyfill's handle on a database) that
+// may be registered once at a time. The zero value is used for a meter that is not a
+// pointer, such as one that does nothing: such meters are not distinguished.
 type registeredMount struct {
 	meter  weak.Pointer[byte]
 	mount  weak.Pointer[keyfill.Mount]
@@ -63,8 +63,8 @@ func (r *registrations) remove(entry registeredMount) {
 	delete(r.all, entry)
 }
 
-// registration ends the observation of a mount, after which the mount may be registered
-// again.
+// registration ends the observation of a mount (keyfill's handle on a database), after
+// which the mount may be registered again.
 type registration struct {
 	metric.Registration
 

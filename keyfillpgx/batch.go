@@ -202,7 +202,7 @@ func (r *batchResults) failed() error {
 	return errors.New(r.own.Error())
 }
 
-// Exec is the method of pgx.
+// Exec implements pgx.BatchResults.
 func (r *batchResults) Exec() (pgconn.CommandTag, error) {
 	i := r.step()
 	tag, err := r.BatchResults.Exec()
@@ -225,7 +225,7 @@ func (r *batchResults) meant(err error) error {
 	return r.batch.Meant(err)
 }
 
-// Query is the method of pgx.
+// Query implements pgx.BatchResults.
 func (r *batchResults) Query() (pgx.Rows, error) {
 	i := r.step()
 	rows, err := r.BatchResults.Query()
@@ -245,13 +245,13 @@ func (r *batchResults) Query() (pgx.Rows, error) {
 	return rowsOf(a, r.batch.Watch(r.ctx, i, a)), nil
 }
 
-// QueryRow is the method of pgx.
+// QueryRow implements pgx.BatchResults.
 func (r *batchResults) QueryRow() pgx.Row {
 	rows, _ := r.Query() // Scan returns the error of Query
 	return oneRow{rows}
 }
 
-// Tx is the method of pgx.
+// Tx implements pgx.BatchResults.
 func (r *batchResults) Tx() pgx.Tx {
 	if r.tx == nil {
 		return r.BatchResults.Tx()
@@ -259,8 +259,8 @@ func (r *batchResults) Tx() pgx.Tx {
 	return r.tx
 }
 
-// Close is the method of pgx. After it the connection is free, and keyfill sends its own
-// queries.
+// Close implements pgx.BatchResults. After Close the connection is free, and keyfill sends
+// its own queries.
 func (r *batchResults) Close() error {
 	if !r.closed {
 		r.closed = true

@@ -94,8 +94,8 @@ var ErrOtherKey = anchor.Last("not-a-key", "keysource: not a key of this source"
 // reads.
 var ErrNotKey = anchor.Last("not-a-key", "keysource: not a UUID, a ULID, a TypeID, 32 hexadecimal digits, a composite key or a 64-bit integer")
 
-// ErrNoConnection is returned when a source that reserves on the statement's connection
-// has too few integers in hand, and the call gives it no connection.
+// ErrNoConnection is returned when a source reserves integers on the connection of the
+// statement, a call gives it no connection, and too few integers are reserved already.
 var ErrNoConnection = anchor.Last("by-hand", "keysource: the keys are reserved on the statement's connection, and there is none: ask with one")
 
 // clockError returns the error for a key whose time, in milliseconds since 1970, is out

@@ -54,7 +54,7 @@ const (
 	// RemedyAdvance raises the store's counter above the keys in use and goes on.
 	RemedyAdvance Remedy = "advance"
 	// RemedyWarn goes on as if nothing were wrong; the log and the statistics show it.
-	// After a store has gone back it is only for a sequence of the engine, which then uses
-	// the store's integers, however low they are.
+	// After a store has gone back (its counter is lower than before) it is only for a
+	// sequence of the engine, which then uses the store's integers, however low they are.
 	RemedyWarn Remedy = "warn"
 )

@@ -20,15 +20,15 @@ type Series struct {
 // wraps [ErrStoreState] is passed on as it is, [ErrExhausted] means that no new series
 // can be opened, and after any other error the store counts as down.
 type SeriesStore interface {
-	// Own returns the lowest series of this owner, or the zero Series if the owner has
-	// none.
+	// Own returns the lowest series (a range of integers) of this owner, or the zero Series
+	// if the owner has none.
 	Own(ctx context.Context) (Series, error)
 
-	// Move raises the next integer of a series from s.Next to the argument to, which is
-	// not less, and restarts the lease, if the row belongs to this owner, has s.Epoch
-	// and still has s.Next. Otherwise it changes nothing and returns the row as it is,
-	// or the zero Series if there is no row. It returns only after its change is
-	// committed.
+	// Move raises the next integer of a series (a range of integers) from s.Next to the
+	// argument to, which is not less, and restarts the lease, if the row belongs to this
+	// owner, has s.Epoch and still has s.Next. Otherwise it changes nothing and returns the
+	// row as it is, or the zero Series if there is no row. It returns only after its change
+	// is committed.
 	Move(ctx context.Context, s Series, to int64) (now Series, moved bool, err error)
 
 	// TakeOver gives this owner the lowest abandoned series that has n ≥ 1 integers
@@ -37,9 +37,9 @@ type SeriesStore interface {
 	// that are used up.
 	TakeOver(ctx context.Context, n int64) (Series, error)
 
-	// Open makes a new series for this owner, above all series that ever existed, even
-	// if their rows are gone. If that would be below seen, the store has gone back:
-	// Open makes no series and returns where it would have begun in First.
+	// Open makes a new series (a range of integers) for this owner, above all series that
+	// ever existed, even if their rows are gone. If that would be below seen, the store has
+	// gone back: Open makes no series and returns where it would have begun in First.
 	Open(ctx context.Context, seen int64) (Series, error)
 
 	// GiveUp ends this owner's right to a series. If the row is still as in s, its next
@@ -47,6 +47,7 @@ type SeriesStore interface {
 	// that were reserved last and not used. A series that is then used up is removed.
 	GiveUp(ctx context.Context, s Series, to int64) error
 
-	// Advance ensures that no series that is opened from now on begins below to.
+	// Advance ensures that no series (a range of integers) that is opened from now on
+	// begins below to.
 	Advance(ctx context.Context, to int64) error
 }

@@ -70,8 +70,8 @@ type Store interface {
 	// Reserver returns the counter of a sequence.
 	Reserver(s State) Reserver
 
-	// Series returns the series of one owner, for a recycled source, or
-	// for the workers' numbers that snowflakes lease.
+	// Series returns the series (ranges of integers) of one owner, for a recycled source,
+	// or for the workers' numbers that snowflakes lease.
 	Series(s State, o SeriesOwner) SeriesStore
 
 	// Marker returns the mark of one worker of a snowflake. Each worker of a state has its
@@ -118,7 +118,7 @@ type State struct {
 // describes the series.
 type SeriesOwner struct {
 	Size  int64         // how many integers a series has; it must never change
-	Lease time.Duration // for how long a series belongs to its owner, by the store's clock
+	Lease time.Duration // for how long a series (a range of integers) belongs to its owner, by the store's clock
 
 	// Owner is a name of 1 to 190 characters that no other source has ever had, however
 	// short it lives.

@@ -59,9 +59,9 @@ type Config struct {
 	// integers on MySQL and MariaDB only ([dialect.Dialect.ZeroIsNoKey]).
 	Fill Fill
 
-	// Stores are databases, besides the application's own, that keep the states (counters)
-	// of sources, such as their counters. They are indexed by name, which is spelled as the
-	// name of a source is and is not "none".
+	// Stores are databases, besides the application's own, that keep the states of sources,
+	// such as their counters. They are indexed by name, which is spelled as the name of a
+	// source is and is not "none".
 	Stores map[string]Store
 
 	// StoreWait is how long an INSERT waits for a store that does not answer, unless the

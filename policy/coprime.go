@@ -54,8 +54,9 @@ func checkCoprime(m *mistakes, p place, s Source) {
 	if s.Table == nil {
 		return
 	}
-	// A table that the coprime article's program uses holds the last key as a number, and
-	// the program updates the row only if that number is still the one it read.
+	// A coprime whose state is in an existing table follows the article on short keys (see
+	// keysource.Coprime): its programs store the last key there as a number, and update the
+	// row only if it still has the number that they read.
 	if s.Lock == LockPessimistic {
 		m.wrong(p.in("lock"), "the table of a coprime is changed if it is as it was read; say optimistic, or leave it out")
 	}

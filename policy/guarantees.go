@@ -76,7 +76,8 @@ func (s Source) guaranteeNumbers(g *Guarantee, d *dialect.Dialect) {
 	case s.joined():
 		g.Ordered, g.GapFree = Ordered, true
 	case s.Kind == KindNative && d.Family == dialect.FamilyOracle:
-		// so keys of different instances are out of order
+		// On Oracle each instance of a cluster may cache a range of the sequence, so keys
+		// of different instances are out of order.
 	case s.Block == 1:
 		g.Ordered = Ordered
 	}

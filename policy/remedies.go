@@ -9,7 +9,7 @@ var onStoreRollbackField = of("on_store_rollback", "What happens when the state 
 	word[keysource.Remedy](fieldWhat("on_store_rollback"), remedies), func(s *Source) *keysource.Remedy { return &s.OnStoreRollback }).as("advance")
 
 // checkRollback checks what the source at p is to do about a state (counter) that has gone
-// back.
+// back to an earlier number.
 func checkRollback(m *mistakes, p place, s Source) {
 	if s.OnStoreRollback == keysource.RemedyWarn {
 		m.wrong(p.in("on_store_rollback"), "a %s that went on from there would give keys twice; say error or advance", s.Kind)

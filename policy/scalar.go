@@ -29,7 +29,7 @@ func (s shape[V]) matching(pattern string) shape[V] {
 	return s
 }
 
-// number returns the shape of an integer, any that V holds.
+// number returns the shape (type of a value in the file) of an integer, any that V holds.
 func number[V int | int64]() shape[V] {
 	return shape[V]{
 		read: func(r *reader, p place, n *yaml.Node) V {
@@ -50,7 +50,8 @@ func number[V int | int64]() shape[V] {
 	}
 }
 
-// atLeast returns the shape of an integer that is not below least.
+// atLeast returns the shape (type of a value in the file) of an integer that is not below
+// least.
 func atLeast[V int | int64](least V) shape[V] {
 	s := number[V]()
 	return shape[V]{
@@ -66,15 +67,16 @@ func atLeast[V int | int64](least V) shape[V] {
 	}
 }
 
-// judged returns the shape of an integer that is at least least in the JSON Schema. Reading
-// does not check this bound: the kind of the source checks it later, together with other
-// rules.
+// judged returns the shape (type of a value in the file) of an integer that is at least
+// least in the JSON Schema. Reading does not check this bound: the kind of the source
+// checks it later, together with other rules.
 func judged[V int | int64](least V) shape[V] {
 	s := number[V]()
 	return shape[V]{read: s.read, schema: s.schema.with("minimum", least)}
 }
 
-// choice returns the shape of an integer that is one of numbers, for the field called name.
+// choice returns the shape (type of a value in the file) of an integer that is one of
+// numbers, for the field called name.
 func choice(name string, numbers []int) shape[int] {
 	s := number[int]()
 	return shape[int]{
@@ -104,8 +106,8 @@ var boolean = shape[bool]{
 	schema: schema{"type": "boolean"},
 }
 
-// optional returns the shape of a pointer to a value of shape s, which is nil if the
-// value is missing.
+// optional returns the shape (type of a value in the file) of a pointer to a value of shape
+// s, which is nil if the value is missing.
 func optional[V any](s shape[V]) shape[*V] {
 	return shape[*V]{
 		read: func(r *reader, p place, n *yaml.Node) *V {
@@ -119,7 +121,7 @@ const durationPattern = `^[0-9]+(ms|s|m|h)$`
 
 var duration = regexp.MustCompile(durationPattern)
 
-// durationShape is the shape of a duration, such as 30s.
+// durationShape is the shape (type of a value in the file) of a duration, such as 30s.
 var durationShape = shape[time.Duration]{
 	read: func(r *reader, p place, n *yaml.Node) time.Duration {
 		if n.Tag == "!!int" {

@@ -64,7 +64,8 @@ func (n namer) suitScope(m *mistakes, p place, s Source) {
 	}
 }
 
-// scopeShape is the shape of a list of columns, each a name or a mapping.
+// scopeShape is the shape (type of a value in the file) of a list of columns, each a name
+// or a mapping.
 func scopeShape() shape[*Scope] {
 	whole := object(scopeFields)
 	one := shape[ScopeColumn]{

@@ -168,7 +168,7 @@ const unitPattern = `^[0-9]+(ms|s)$`
 
 var unit = regexp.MustCompile(unitPattern)
 
-// unitShape is the shape of a unit of time.
+// unitShape is the shape (type of a value in the file) of a unit of time.
 var unitShape = shape[time.Duration]{
 	read: func(r *reader, p place, n *yaml.Node) time.Duration {
 		if !r.isString(p, n) {

@@ -223,8 +223,8 @@ type Source struct {
 	// means 1,000,000.
 	Series int64
 
-	// Lease is for how long a process owns a series of a recycled source until it has
-	// to renew the lease; 0 means 30 seconds.
+	// Lease is for how long a process owns a series (a range of integers) of a recycled
+	// source until it has to renew the lease; 0 means 30 seconds.
 	Lease time.Duration
 }
 

@@ -35,12 +35,13 @@ type fieldRules struct {
 	// upstream says why the field cannot stand beside upstream, empty if it can.
 	upstream string
 
-	// owns names the part of a column that a source with the field counts through, which no
-	// two columns can share; empty if there is no such part.
+	// owns is for a field with which the source counts through something that only one
+	// column has, such as the rows of one parent table: what that is, for a message. It is
+	// empty for other fields.
 	owns string
 }
 
-// of returns the field of a source called name. The arguments are the ones of [bind].
+// of returns the field of a source called name. See [bind] for the arguments.
 func of[V comparable](name, doc string, s shape[V], to func(s *Source) *V) *sourceField {
 	return &sourceField{
 		field: bind(name, doc, s, to),
@@ -58,7 +59,7 @@ func given(s Source, fields ...*sourceField) (names []string) {
 	return names
 }
 
-// byDefault and as do what the methods of field[Source] do.
+// byDefault and as do the same as the methods of field[Source] with these names.
 func (f *sourceField) byDefault(value any) *sourceField {
 	f.field = f.field.byDefault(value)
 	return f

@@ -55,8 +55,8 @@ var sourceFields = func() []field[Source] {
 	return fields
 }()
 
-// kindShape is the shape of the name of a kind. Its schema describes what each kind
-// makes.
+// kindShape is the shape (type of a value in the file) of the name of a kind. Its schema
+// describes what each kind makes.
 func kindShape() shape[string] {
 	s := word[string]("kind", kindNames())
 	var each []schema

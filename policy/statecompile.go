@@ -1,8 +1,8 @@
 package policy
 
-// ofColumn returns a name for the part of the column through which the source counts, and
-// which no two columns can share. It is empty if the source counts through a state (counter)
-// of its own.
+// ofColumn returns what in the column the source counts through, for a message, such as the
+// keys of the column. Two columns cannot share that. It is empty if the source counts
+// through a state (counter) of its own.
 func (s Source) ofColumn() string {
 	switch {
 	case s.Kind == KindMaxPlusOne:

@@ -32,7 +32,8 @@ type field[T any] struct {
 	read func(r *reader, p place, n *yaml.Node, to *T)
 }
 
-// bind returns the field called name. Its values have shape s and are stored in *to(t).
+// bind returns the field called name. Its values have shape s (the type of a value in the
+// file) and are stored in *to(t).
 func bind[T, V any](name, doc string, s shape[V], to func(t *T) *V) field[T] {
 	return field[T]{
 		heading: heading{name: name, schema: s.schema.with("description", doc)},
@@ -62,7 +63,8 @@ func (f field[T]) as(examples ...any) field[T] {
 	return f
 }
 
-// object returns the shape of a mapping with these fields and no others.
+// object returns the shape (type of a value in the file) of a mapping with these fields and
+// no others.
 func object[T any](fields []field[T]) shape[T] {
 	all := headings(fields)
 	return shape[T]{
@@ -121,7 +123,8 @@ func fieldNames(fields []heading) []string {
 	return names
 }
 
-// section returns the shape of a mapping of names to values of shape s.
+// section returns the shape (type of a value in the file) of a mapping of names to values
+// of shape s.
 func section[V any](s shape[V]) shape[map[string]V] {
 	return shape[map[string]V]{
 		read: func(r *reader, p place, n *yaml.Node) map[string]V {
@@ -144,7 +147,7 @@ func section[V any](s shape[V]) shape[map[string]V] {
 	}
 }
 
-// list returns the shape of a list of values of shape s.
+// list returns the shape (type of a value in the file) of a list of values of shape s.
 func list[V any](s shape[V]) shape[[]V] {
 	return shape[[]V]{
 		read: func(r *reader, p place, n *yaml.Node) []V {
@@ -166,7 +169,8 @@ func list[V any](s shape[V]) shape[[]V] {
 	}
 }
 
-// word returns the shape of a string that is one of words. what is what messages call it.
+// word returns the shape (type of a value in the file) of a string that is one of words.
+// what is what messages call it.
 func word[V ~string](what string, words []string) shape[V] {
 	return shape[V]{
 		read: func(r *reader, p place, n *yaml.Node) V {
@@ -179,7 +183,8 @@ func word[V ~string](what string, words []string) shape[V] {
 	}
 }
 
-// numbered returns the shape of a string that is one of words, and is read as its index.
+// numbered returns the shape (type of a value in the file) of a string that is one of
+// words, and is read as its index.
 func numbered[V ~uint8](what string, words []string) shape[V] {
 	w := word[string](what, words)
 	return shape[V]{
@@ -190,8 +195,8 @@ func numbered[V ~uint8](what string, words []string) shape[V] {
 	}
 }
 
-// set returns the shape of a list of words, which is read as a set of bits, one for
-// each index. An unquoted null is read as the word "null".
+// set returns the shape (type of a value in the file) of a list of words, which is read as
+// a set of bits, one for each index. An unquoted null is read as the word "null".
 func set[V ~uint8](what string, words []string) shape[V] {
 	w := word[string](what, words)
 	items := []any{nil} // other readers of YAML get nil for an unquoted null

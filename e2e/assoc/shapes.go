@@ -17,13 +17,14 @@ type Shape struct {
 	Run   func(r *ShapeRun) error
 }
 
-// ShapeRun is one run of a shape, with the structs whose keys are to be checked.
+// ShapeRun is one run of a shape (a small program with GORM), with the structs whose keys
+// are to be checked.
 type ShapeRun struct {
 	*gorm.DB
 	Structs []ShapeStruct
 }
 
-// ShapeStruct is a struct after its shape has run.
+// ShapeStruct is a struct after its shape (a small program with GORM) has run.
 type ShapeStruct struct {
 	Table, Name string
 	ID          any

@@ -233,7 +233,7 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 		return // the index is enough: its other columns separate the rows of each state (stored counter), or of each partition
 	}
 	if k.Rule.Source.Kind != policy.KindMaxPlusOne && len(k.Rule.Scope) == 0 && t.found.Split && t.found.IsInUnique(col.Name) {
-		f.Severity = Info // the partitioning columns in the index separate the rows
+		f.Severity = Info // the index has the partitioning columns too, so that only rows of different partitions can have the same key
 	}
 	remedy, whole := c.uniqueOf(t.found, index)
 	switch {

@@ -30,7 +30,7 @@ type usedState struct {
 // removed.
 func (c *checker) lookAtHandbacks() error {
 	if found, err := c.over.Find("", "keyfill_sequences"); err != nil || found == nil || c.badTables("") {
-		return nil // a finding says that keyfill's tables are unusable, or there are none, so that no state can be looked at
+		return nil // a finding says that keyfill's tables are unusable, or there are none, so that no state (a stored counter) can be looked at
 	}
 	for _, t := range c.targets {
 		for i := range t.table.KeyColumns {
@@ -112,8 +112,8 @@ func (s usedState) isOver(now time.Time) bool { return s.holder == "" && now.Sub
 
 func (s usedState) day() string { return s.at.UTC().Format(time.DateOnly) }
 
-// statesUsed returns the states that number a column: states whose rows name the column,
-// and shared states that a binding row assigns to it.
+// statesUsed returns the states (stored counters) that number a column: states whose rows
+// name the column, and shared states that a binding row assigns to it.
 func (c *checker) statesUsed(ref store.Column) ([]usedState, error) {
 	table := c.textLiteral(ref.Table)
 	if ref.Schema != "" {
@@ -158,13 +158,13 @@ func (c *checker) statesUsed(ref store.Column) ([]usedState, error) {
 	return states, nil
 }
 
-// longState is how many characters a state's name may have, so that the name of the row
-// that binds the state has room for anything else.
+// longState is how many characters the name of a state (a stored counter) may have, so that
+// the name of the row that binds the state has room for anything else.
 const longState = 150
 
-// boundState returns the name of the state that a row binds to a column, empty if no row of
-// keyfill_sequences has that name. The row's name is "state for table.column". A name that
-// is too long is cut, and ends in a hash.
+// boundState returns the name of the state (a stored counter) that a row binds to a column,
+// empty if no row of keyfill_sequences has that name. The row's name is "state for
+// table.column". A name that is too long is cut, and ends in a hash.
 func (c *checker) boundState(row string, to store.Column) (string, error) {
 	for at := range row {
 		if strings.HasPrefix(row[at:], " for ") && binding.RowFor(row[:at], to) == row {

@@ -92,7 +92,7 @@ func (c *checker) lookAtSeries(f Finding, t *target, i int, st *keys.State, foun
 	last := integerOf(row[0])
 	f.Rule, f.Message = ruleStateBehind, fmt.Sprintf("its next series begins at %d or above, and one that ends at %d is there, which the state has not counted", found.Next, last)
 	if f.Class = FirstInsert; integerOf(row[1]) > 0 {
-		f.Class = Later // the first INSERT gets numbers of a series that another process has abandoned, so a later one fails
+		f.Class = Later // the first INSERT gets numbers of a series (a range of integers) that another process has abandoned, so a later one fails
 	}
 	switch {
 	case last == math.MaxInt64:

@@ -20,7 +20,7 @@ const (
 	muchShare = 0.5                      // if the end is not known, a finding is added from this share of used numbers on
 )
 
-// reading is the next number of a state at some time.
+// reading is the next number of a state (a stored counter) at some time.
 type reading struct {
 	next int64
 	at   time.Time
@@ -32,7 +32,7 @@ func (c *checker) lookAtEnd(f Finding, st *keys.State, found sequence.Looked) {
 	if st.Row == nil || found.Unmade || found.Next <= 0 || found.Last <= 0 {
 		return
 	}
-	if found.Next > found.Last && !st.Series { // another series may have numbers left
+	if found.Next > found.Last && !st.Series { // another series (a range of integers) may have numbers left
 		f.Severity, f.Rule = Error, ruleRunsOut
 		f.Message = fmt.Sprintf("all integers up to %d are used, so that an INSERT fails", found.Last)
 		f.Remedy = "make the column wider and raise max_bits, or take another source"
@@ -62,7 +62,7 @@ func (c *checker) lookAtEnd(f Finding, st *keys.State, found sequence.Looked) {
 	c.add(f)
 }
 
-// readings returns the oldest reading of a state and its row's own.
+// readings returns the oldest reading of a state (a stored counter) and its row's own.
 func (c *checker) readings(st *keys.State) (first, last reading, ok bool) {
 	if st.Store != "" || st.Row.Table != nil {
 		return first, last, false

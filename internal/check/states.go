@@ -176,7 +176,7 @@ func (c *checker) lacksSequences() bool {
 	return c.over.IsComplete() && catalog.IsNoTable(err)
 }
 
-// look reads a state from its store.
+// look reads a state (a stored counter) from its store.
 func (c *checker) look(st *keys.State, at *store.Store) (sequence.Looked, error) {
 	switch {
 	case st.Max > 0:
@@ -194,7 +194,7 @@ func (c *checker) look(st *keys.State, at *store.Store) (sequence.Looked, error)
 	return sequence.Looked{}, st.Claim.Look(c.ctx, c.home)
 }
 
-// stateRules map errors about states to rules; the first match counts.
+// stateRules map errors about states (stored counters) to rules; the first match counts.
 var stateRules = []struct {
 	err  error
 	rule string
@@ -259,7 +259,7 @@ func shownState(err error) string {
 	return plain.Error()
 }
 
-// cureState returns the remedy for a state that cannot be used as it is.
+// cureState returns the remedy for a state (a stored counter) that cannot be used as it is.
 func (c *checker) cureState(t *target, i int, st *keys.State, found sequence.Looked, err error) string {
 	var e *store.Error
 	errors.As(err, &e)

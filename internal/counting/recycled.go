@@ -16,8 +16,8 @@ const (
 	// unless [RecycledOptions].Size says otherwise.
 	DefaultSeries = 1_000_000
 
-	// DefaultLease is for how long a series belongs to its owner after a renewal unless
-	// [RecycledOptions].Lease says otherwise.
+	// DefaultLease is for how long a series (a range of integers) belongs to its owner
+	// after a renewal unless [RecycledOptions].Lease says otherwise.
 	DefaultLease = 30 * time.Second
 
 	// marginShare is the divisor for the part of a lease by which the owner stops
@@ -47,8 +47,9 @@ type RecycledOptions struct {
 	// for. Zero means [DefaultSeries]. It must be the size of the store's series.
 	Size int64
 
-	// Lease is for how long a series belongs to this owner after it was last renewed,
-	// at least 10 ms. Zero means [DefaultLease]. It must be the lease of the store.
+	// Lease is for how long a series (a range of integers) belongs to this owner after it
+	// was last renewed, at least 10 ms. Zero means [DefaultLease]. It must be the lease of
+	// the store.
 	Lease time.Duration
 
 	// Block, MinBlock and MaxBlock say how many integers of the series are reserved at
@@ -56,13 +57,13 @@ type RecycledOptions struct {
 	Block              int64
 	MinBlock, MaxBlock int64
 
-	// MaxKey returns the greatest key in the table between from and to, both included,
-	// or 0 if there is none. It is called for each series before its first key is
-	// handed out, and for all keys before the first new series is opened. It is nil if
-	// no index can find that key; then nothing is compared.
+	// MaxKey returns the greatest key in the table between from and to, both included, or 0
+	// if there is none. It is called for each series (a range of integers) before its first
+	// key is handed out, and for all keys before the first new series is opened. It is nil
+	// if no index can find that key; then nothing is compared.
 	MaxKey func(ctx context.Context, from, to int64) (int64, error)
-	// OnBehind is what the source does if a series, or the store's counter, is below the
-	// key that MaxKey returns.
+	// OnBehind is what the source does if a series (a range of integers), or the store's
+	// counter, is below the key that MaxKey returns.
 	OnBehind keysource.Remedy
 	// OnStoreRollback is what the source does if the store's counter is below the
 	// integers that the store has given to this source.
@@ -129,7 +130,7 @@ type Recycled struct {
 	hand runs // the integers that are reserved and not handed out
 	tenure
 	reached map[int64]int64 // by Series.First, the end of the integers that the store has given of the series
-	end     int64           // end of the last series that was opened
+	end     int64           // end of the last series (a range of integers) that was opened
 	brought map[int64]int64 // by Series.First, the least key that may be handed out; see Advance
 
 	size  blockSize
@@ -235,8 +236,9 @@ func (s *Recycled) Drop() {
 }
 
 // Suspect does what [Recycled.Drop] does, for a source that can ask for the greatest key in
-// the table. The series is then checked again as if another process had owned it, and
-// [RecycledOptions].OnBehind applies to keys in it that no source has reserved.
+// the table. The series (a range of integers) is then checked again as if another process
+// had owned it, and [RecycledOptions].OnBehind applies to keys in it that no source has
+// reserved.
 func (s *Recycled) Suspect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,11 +253,11 @@ func (s *Recycled) discard() {
 	s.drops++
 }
 
-// Advance notes that the key to-1 is in use. If it lies in this source's series, no lower
-// key of that series is handed out any more. All series that any process opens from now on
-// lie above it. Series that other processes hold, or that are abandoned, stay as they are.
-// Advance returns [keysource.ErrStoreDown], [keysource.ErrStoreState] and
-// [keysource.ErrClosed].
+// Advance notes that the key to-1 is in use. If it lies in this source's series (a range of
+// integers), no lower key of that series is handed out any more. All series that any
+// process opens from now on lie above it. Series that other processes hold, or that are
+// abandoned, stay as they are. Advance returns [keysource.ErrStoreDown],
+// [keysource.ErrStoreState] and [keysource.ErrClosed].
 //
 // If the source reserves on the statements' connections and would have to ask the
 // store, Advance returns [keysource.ErrNoConnection]; see [Recycled.AdvanceOn].
@@ -342,7 +344,7 @@ func (s *Recycled) rest() (keysource.Series, int64) {
 type RecycledStats struct {
 	Next    int64 // the lowest key that is reserved and not handed out; 0 if there is none
 	Left    int64 // how many integers are reserved and not handed out
-	Series  int64 // the number of the owned series, from 1; 0 if the source owns none
+	Series  int64 // the number of the owned series (the range of integers that the source hands out), from 1; 0 if the source owns none
 	Room    int64 // how many integers of the series are not reserved
 	Taken   int64 // how many abandoned series were taken over
 	Opened  int64 // how many new series were opened

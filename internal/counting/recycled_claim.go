@@ -68,8 +68,9 @@ func (c *claim) reserve(ctx context.Context) (done bool, err error) {
 	from := h.Next
 	reached, brought := c.known(h)
 	if reached > max(from, c.floor) {
-		// This source has been given these integers since the claim was begun: the
-		// claim's copy of the row is out of date, or the store has gone back.
+		// This source has been given these integers since the claim was begun: the claim's
+		// copy of the row is out of date, or the store has gone back (its counter is lower
+		// than before).
 		c.held = keysource.Series{}
 		return false, nil
 	}
@@ -80,8 +81,8 @@ func (c *claim) reserve(ctx context.Context) (done bool, err error) {
 	if c.need > 0 {
 		left := h.Last - from + 1
 		if left < c.need {
-			// The own series is given up before another one is taken: a source with two
-			// would keep one from other processes.
+			// The own series (a range of integers) is given up before another one is taken:
+			// a source with two would keep one from other processes.
 			c.held = keysource.Series{}
 			return false, c.store.GiveUp(ctx, h, from)
 		}
@@ -107,14 +108,14 @@ func (c *claim) reserve(ctx context.Context) (done bool, err error) {
 		c.held = now
 		return false, nil
 	}
-	// Another owner has the series, or the store has gone back.
+	// Another owner has the series (a range of integers), or the store has gone back.
 	c.lost = true
 	c.held = keysource.Series{}
 	return false, nil
 }
 
-// acquire gets a series for this owner: one that it already has from a call whose
-// answer was lost, the lowest abandoned one, or a new one.
+// acquire gets a series (a range of integers) for this owner: one that it already has from
+// a call whose answer was lost, the lowest abandoned one, or a new one.
 func (c *claim) acquire(ctx context.Context) error {
 	s, err := c.store.Own(ctx)
 	if err == nil && s.First == 0 {
@@ -128,14 +129,15 @@ func (c *claim) acquire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The store has counted this series, whichever process opened it: if the store's
-	// counter is lower later, the store has gone back.
+	// The store has counted this series (a range of integers), whichever process opened it:
+	// if the store's counter is lower later, the store has gone back.
 	c.end = max(c.end, after(s.Last, 1))
 	return c.judge(ctx, s)
 }
 
-// open opens a new series. Before that it asks for the greatest key in the table. That
-// key was reserved earlier, so a store that has lost nothing answers above it.
+// open opens a new series (a range of integers). Before that it asks for the greatest key
+// in the table. That key was reserved earlier, so a store that has lost nothing answers
+// above it.
 func (c *claim) open(ctx context.Context) (keysource.Series, error) {
 	inUse, cause, remedy := c.end, keysource.ErrStoreBack, c.src.onBack
 	if c.maxKey != nil && !c.greeted {
@@ -186,17 +188,17 @@ func (c *claim) refuse(err error) error {
 	return err
 }
 
-// refuseSeries returns cause with the numbers of a series whose next integer is below
-// least, and marks it as refuse does.
+// refuseSeries returns cause with the numbers of a series (a range of integers) whose next
+// integer is below least, and marks it as refuse does.
 func (c *claim) refuseSeries(cause error, s keysource.Series, least int64) error {
 	return c.refuse(anchor.Endf("%w; its series from %d to %d", standsAt(cause, s.Next, least, nil), s.First, s.Last))
 }
 
-// judge makes s the held series, unless its row is below keys in use: keys that this
-// source has reserved before, or keys in the table. Another process was the last to
-// move the row. In a store that has lost nothing, no other process can have later keys
-// of the series, unless the lease has run out since the row was read; then judge leaves
-// the claim without a series.
+// judge makes s the held series (a range of integers), unless its row is below keys in use:
+// keys that this source has reserved before, or keys in the table. Another process was the
+// last to move the row. In a store that has lost nothing, no other process can have later
+// keys of the series, unless the lease has run out since the row was read; then judge
+// leaves the claim without a series.
 func (c *claim) judge(ctx context.Context, s keysource.Series) error {
 	c.floor = 0
 	reached, _ := c.known(s)

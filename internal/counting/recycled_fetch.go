@@ -80,8 +80,8 @@ func (s *Recycled) needs(now time.Time) (need, want int64, needed bool) {
 	case s.fault != nil || s.failure != nil || s.held.First == 0:
 		return 0, 0, false
 	case !s.exact && s.held.Next <= s.held.Last && s.hand.count() < s.size.n/2:
-		// The rest of a nearly used-up series is reserved first: once the source has
-		// another series, it cannot give this rest back.
+		// The rest of a nearly used-up series (a range of integers) is reserved first: once
+		// the source has another series, it cannot give this rest back.
 		return 1, s.size.n, true
 	}
 	return 0, 0, s.renewable(now)

@@ -101,8 +101,8 @@ func (s *Recycled) settleOn(n int64, at SeriesAt, c *claim, err error) (int64, e
 	case err != nil:
 		return 0, s.failOn(c, err)
 	case s.order.gives(c.got):
-		// Another claim has been given the same integers, so the store has gone back in
-		// between. The next attempt detects that.
+		// Another claim has been given the same integers, so the store has gone back (its
+		// counter is lower than before) in between. The next attempt detects that.
 		s.discard()
 		return 0, nil
 	case at.Open:
@@ -148,8 +148,9 @@ func (s *Recycled) failOn(c *claim, err error) error {
 
 // AdvanceOn does what [Recycled.Advance] does, for a source that reserves on the
 // statements' connections; a source that has a store of its own ignores at. It asks the
-// store only if the store may open a series below to, and returns the store's error as
-// it is. An advance inside a transaction may be rolled back, so later calls repeat it.
+// store only if the store may open a series (a range of integers) below to, and returns the
+// store's error as it is. An advance inside a transaction may be rolled back, so later
+// calls repeat it.
 func (s *Recycled) AdvanceOn(ctx context.Context, to int64, at SeriesAt) error {
 	if !s.onConn {
 		return s.Advance(ctx, to)
@@ -183,8 +184,8 @@ func (s *Recycled) CloseOn(ctx context.Context, at SeriesAt) error {
 	return at.Transact(ctx, func(st keysource.SeriesStore) error { return st.GiveUp(ctx, held, to) })
 }
 
-// SeriesAt gives a call access to the series through a statement's own connection. Only
-// the call that gets it uses it, on the calling goroutine.
+// SeriesAt gives a call access to the series (a range of integers) through a statement's
+// own connection. Only the call that gets it uses it, on the calling goroutine.
 type SeriesAt struct {
 	// Transact calls f with the store on that connection, in one transaction. If none
 	// is open, it begins one, and commits it after f or rolls it back if f returns an

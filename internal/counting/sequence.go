@@ -45,8 +45,9 @@ type SequenceOptions struct {
 	EndRemedy string
 
 	// MaxKey returns the greatest key in the table, or 0 if the table is empty. It is
-	// called before the first key is handed out, and when the store may have gone back.
-	// It is nil if no index can find that key; then nothing is compared.
+	// called before the first key is handed out, and when the store may have gone back (its
+	// counter is lower than before). It is nil if no index can find that key; then nothing
+	// is compared.
 	MaxKey func(context.Context) (int64, error)
 	// OnBehind is what to do if the store's counter is below the key that MaxKey returns at
 	// the first request.

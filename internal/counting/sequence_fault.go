@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// probeInterval is how often a store that has gone back, or whose engine refuses, is
-// asked whether it works again.
+// probeInterval is how often a store that has gone back (its counter is lower than before),
+// or whose engine refuses, is asked whether it works again.
 const probeInterval = time.Second
 
 // errUnsteady is the error of an attempt during which the store changed from one call
@@ -71,10 +71,10 @@ func (a *ask) reserve(ctx context.Context) answer {
 	return answer{err: errUnsteady}
 }
 
-// reserveAnyway is reserve for a store whose integers are used even if it has gone
-// back. If there are doubts about the store, it asks the table before it asks the
-// store, as reserve does. An answer that raises doubts is used, and the next attempt
-// asks the table.
+// reserveAnyway is reserve for a store whose integers are used even if it has gone back
+// (its counter is lower than before). If there are doubts about the store, it asks the
+// table before it asks the store, as reserve does. An answer that raises doubts is used,
+// and the next attempt asks the table.
 func (a *ask) reserveAnyway(ctx context.Context) answer {
 	inUse := int64(0)
 	if a.doubt && a.maxKey != nil {
@@ -153,9 +153,9 @@ func (a *ask) inUse(ctx context.Context) (int64, error) {
 }
 
 // standsAt returns the error of a store whose counter is low, where it must be least or
-// greater. raise is as in [SequenceOptions]. After a store has gone back, another process
-// may have reserved more than this one, and the error of that process then names a greater
-// number.
+// greater. raise is as in [SequenceOptions]. After a store has gone back (its counter is
+// lower than before), another process may have reserved more than this one, and the error
+// of that process then names a greater number.
 func standsAt(cause error, low, least int64, raise func(to int64) string) error {
 	back := errors.Is(cause, keysource.ErrStoreBack)
 	switch {

@@ -201,10 +201,10 @@ func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 	return 0, nil // an Advance came between, or other requests have taken the integers that were kept
 }
 
-// doubts reports whether an answer that was good for its attempt is outdated: meanwhile
-// the store was found unusable, another server has answered, or this server has given
-// the same integers twice and so has gone back. The next attempt finds out. The caller
-// holds the source's mu.
+// doubts reports whether an answer that was good for its attempt is outdated: meanwhile the
+// store was found unusable, another server has answered, or this server has given the same
+// integers twice and so has gone back (its counter is lower than before). The next attempt
+// finds out. The caller holds the source's mu.
 func (a *ask) doubts(got answer) bool {
 	s := a.src
 	return s.fault != nil && a.drops != s.drops ||

@@ -15,8 +15,8 @@ import (
 // LeasedOptions configures where a [Leased] gets its worker's number. All fields but
 // Lease must be set.
 type LeasedOptions struct {
-	// Store leases the numbers. A number n is a series of the single integer n+1, which
-	// is never used up. The store's counter ends at the last number.
+	// Store leases the numbers. A number n is a series (a range of integers) of the single
+	// integer n+1, which is never used up. The store's counter ends at the last number.
 	Store keysource.SeriesStore
 
 	// Lease is for how long a number belongs to this source after a renewal, as in
@@ -71,8 +71,8 @@ type Leased struct {
 	failure error         // the error of the last claim (attempt to get a lease); nil after an answer
 	closed  bool
 
-	// shunned holds the numbers that are not used because their marks are far ahead of
-	// the clock: the mark by Series.First.
+	// shunned holds the numbers that are not used because their marks (the times up to
+	// which keys may exist) are far ahead of the clock: the mark by Series.First.
 	shunned map[int64]time.Time
 
 	meter fetching.Meter // measures the calls to the store of the leases, and to the Marker of every number
@@ -334,8 +334,8 @@ func (l *Leased) ask(ctx context.Context, held keysource.Series) (now keysource.
 	return keysource.Series{}, sent, errUnsteady
 }
 
-// shuns reports whether a worker's number is not used because its mark is far ahead of
-// the clock.
+// shuns reports whether a worker's number is not used because its mark (the time up to
+// which a worker may make keys) is far ahead of the clock.
 func (l *Leased) shuns(held keysource.Series) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -343,14 +343,16 @@ func (l *Leased) shuns(held keysource.Series) bool {
 	return shunned && !l.reached(mark)
 }
 
-// shunsAny reports whether any number is not used because of its mark.
+// shunsAny reports whether any number is not used because of its mark (the time up to which
+// a worker may make keys).
 func (l *Leased) shunsAny() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.shunned) > 0
 }
 
-// reached reports whether the clock is at most ten seconds before the mark of a number.
+// reached reports whether the clock is at most ten seconds before the mark (the time up to
+// which a worker may make keys) of a number.
 func (l *Leased) reached(mark time.Time) bool {
 	return mark.Sub(l.now()) <= snowflakeBehind*time.Millisecond
 }

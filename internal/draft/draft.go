@@ -19,7 +19,7 @@ type Draft struct {
 
 	// EnsureSchema is true if the policy lets keyfill create its own tables, for which the
 	// user of the database needs the right. If it is false, the entries only let keyfill
-	// create the rows of their states in these tables.
+	// create the rows of their states (stored counters) in these tables.
 	EnsureSchema bool
 
 	d     *dialect.Dialect

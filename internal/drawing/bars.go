@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Bars is a drawing of horizontal bars from 0 on.
+// Bars is a drawing of horizontal bars, all of which begin at 0.
 type Bars struct {
 	Title  string
 	Note   string // lines below the title
 	Groups []Group
 }
 
-// Group is a number of bars under a headline.
+// Group is a number of bars below one title.
 type Group struct {
 	Title string // empty if the drawing has one group
 	Bars  []Bar
@@ -25,11 +25,11 @@ type Bar struct {
 	Label, Text string
 	Value       float64
 	Low, High   float64 // the spread of the figure, drawn as a line; both 0 if it has none
-	Other       bool    // the figure is not keyfill's
+	Other       bool    // whether the figure belongs to something other than keyfill, so that the bar has another colour
 }
 
-// Measures of a drawing, in units: a pixel of a phone is about 0.9 of them. A letter of the
-// text is less than letterWidth wide on average.
+// The sizes of a drawing, in units of which a phone shows one with about 0.9 pixels. A
+// letter of the text is on average less wide than letterWidth.
 const (
 	width       = 400
 	labelEnd    = 158
@@ -38,14 +38,14 @@ const (
 	letterWidth = 7
 )
 
-// Style is the style of drawings that are inline in a page; see [Bars.Inline].
+// Style is the style sheet for drawings within a page; see [Bars.Inline].
 const Style = `text{font:13px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;fill:#1f2328}
 .title{font-weight:600;font-size:15px}.group{font-weight:600}.label{text-anchor:end}.note{font-size:12px;fill:#59636e}
 .ground{fill:#fff}.bar{fill:#0969da}.other{fill:#9aa4af}
 @media (prefers-color-scheme:dark){text{fill:#f0f6fc}.note{fill:#9198a1}.ground{fill:#0d1117}.bar{fill:#4493f8}.other{fill:#6e7681}}
 `
 
-// SpreadStyle is the style of bars with a spread, to be added to [Style].
+// SpreadStyle is the style sheet for bars with a spread, in addition to [Style].
 const SpreadStyle = `.spread{stroke:#1f2328;stroke-width:1.5}
 @media (prefers-color-scheme:dark){.spread{stroke:#f0f6fc}}
 `

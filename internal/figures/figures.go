@@ -47,8 +47,8 @@ type Figures struct {
 	Sources    []keyfill.SourceStats // each once
 }
 
-// Read returns the figures of a mount. It sends no query. An entry that has matched no
-// INSERT has zeros, so that the metrics show the entry.
+// Read returns the figures of a mount (keyfill's handle on a database). It sends no query.
+// An entry that has matched no INSERT has zeros, so that the metrics show the entry.
 func Read(m *keyfill.Mount) Figures {
 	stats := m.Stats()
 	f := Figures{Sources: m.Sources()}

@@ -97,9 +97,9 @@ func (b *Batch) add(q queuedText) {
 	b.forgets = b.conn.NoteSent(q.query) || b.forgets
 }
 
-// admit refuses an execution that cannot get its keys before the batch is sent, and
-// raises the counters above the explicit keys in earlier texts of the batch. A nil
-// batch admits everything, since the text is sent alone.
+// admit returns an error for an execution whose keys cannot be made before the batch is
+// sent, and raises the counters above the keys that earlier texts of the batch bring. If b
+// is nil, the text is sent alone, and nothing is refused.
 func (b *Batch) admit(ctx context.Context, x *execution.Execution) error {
 	if b == nil {
 		return nil

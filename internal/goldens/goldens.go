@@ -1,4 +1,5 @@
-// Package goldens says which golden cases hold for which engine, for tests.
+// Package goldens says for which engines a golden case holds: a case of a test, with its
+// expected result in a file.
 package goldens
 
 import (
@@ -8,12 +9,12 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Named are the engines that golden cases name, by their dialects' names. Each has cases of
-// its own. Any other engine takes the cases of the first of its family, and tests of its own
-// say where it differs from that one.
+// Named are the names of the dialects for which files have golden cases. Any other dialect
+// has the cases of the first dialect of its family, and tests of its own for the
+// differences.
 var Named = []string{"mysql", "mariadb", "postgres", "sqlite", "sqlserver", "oracle"}
 
-// Of returns the name under which golden cases hold for an engine.
+// Of returns the name of the dialect whose golden cases hold for d.
 func Of(d *dialect.Dialect) string {
 	if slices.Contains(Named, d.Name) {
 		return d.Name
@@ -26,11 +27,12 @@ func Of(d *dialect.Dialect) string {
 	return d.Name
 }
 
-// Has reports whether a list of names with spaces between them has an engine's.
+// Has reports whether a list of names, with spaces between them, has the name of the
+// dialect whose golden cases hold for d.
 func Has(list string, d *dialect.Dialect) bool { return slices.Contains(strings.Fields(list), Of(d)) }
 
-// Dialects returns the engines for which the cases under some names hold, or the error of
-// [dialect.ByName].
+// Dialects returns the dialects for which the golden cases under some names hold, or the
+// error of [dialect.ByName] for an unknown name.
 func Dialects(names []string) (all []*dialect.Dialect, err error) {
 	for _, name := range names {
 		if _, err := dialect.ByName(name); err != nil {

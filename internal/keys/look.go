@@ -30,7 +30,7 @@ import (
 // State describes the stored counter of a key, as drawing a key would open it. One of the first
 // three fields is set, unless the column has only a Claim.
 type State struct {
-	Row    *sequence.Sequence // the stored counter is a row of keyfill_sequences, or of a key table
+	Row    *sequence.Sequence // the stored counter is a row of keyfill_sequences, or of a key table (an existing table of the application's)
 	Native *native.Sequence   // the stored counter is a sequence of the engine
 	Worker *worker.Worker     // the stored counter belongs to a snowflake source
 
@@ -42,7 +42,7 @@ type State struct {
 	Max    int64  // the greatest integer, for a source of the greatest key plus one; 0 for other sources
 	Store  string // the store that has the stored counter, as in [policy.Source]
 	Maps   bool   // the keys are made from the stored counter's numbers
-	Series bool   // the stored counter has series, which processes lease
+	Series bool   // the stored counter has series (ranges of integers), which processes lease
 }
 
 // StateOf returns the stored counter of key column i of a table, of which found is the

@@ -1,4 +1,5 @@
-// Package mapping makes the keys of a statement with a mapping of the numbers of a counter.
+// Package mapping makes the keys of a statement from the numbers of a counter, by a
+// mapping, which turns each number into another key.
 package mapping
 
 import (
@@ -9,10 +10,10 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Keys returns the keys of n numbers from first on, in their order. It returns
-// [keysource.ErrCount]; [keysource.ErrStoreState] for numbers below 1, which no store has
-// given that was set up for keys; and [keysource.ErrExhausted] for those beyond the last:
-// of a store that stands there no key is handed out, rather than an old one again.
+// Keys returns the keys of the n numbers from first on, in order. It returns
+// [keysource.ErrCount] if n is less than 1; [keysource.ErrStoreState] for numbers below 1,
+// which only a counter with a wrong value gives; and [keysource.ErrExhausted] if one of the
+// numbers is greater than the last that has a key. It then returns no keys.
 func Keys(m keysource.Mapping, first int64, n int, l dialect.Layout) ([]driver.Value, error) {
 	switch last := m.Last(); {
 	case n < 1:
@@ -29,12 +30,12 @@ func Keys(m keysource.Mapping, first int64, n int, l dialect.Layout) ([]driver.V
 	return keys, nil
 }
 
-// WarnShare is the part of a mapping's numbers after whose use it is time to
-// think about its end; see [Share].
+// WarnShare is the share of used numbers from which on a warning says that the mapping will
+// come to its end; see [Share].
 const WarnShare = 0.8
 
-// Share returns which part of the numbers of a mapping is used, from 0 to 1,
-// when next is the first that is not.
+// Share returns the share of a mapping's numbers that are used, from 0 to 1. next is the
+// first number that is not used.
 func Share(m keysource.Mapping, next int64) float64 {
 	return min(max(float64(next-1)/float64(m.Last()), 0), 1)
 }

@@ -107,7 +107,7 @@ func commentOf(set *token.FileSet, lines []string, group *ast.CommentGroup) (com
 	}
 	from, to := set.Position(group.Pos()), set.Position(group.End())
 	if strings.TrimSpace(lines[from.Line-1][:from.Column-1]) != "" {
-		// It follows code on its line, and is read with what stands around it.
+		// The comment follows code on its line, so the lines before it are shown too.
 		first := max(0, from.Line-1-codeLines/2)
 		return comment{fmt.Sprintf("%s:%d", from.Filename, from.Line), lines[from.Line-1], strings.Join(lines[first:min(len(lines), to.Line+codeLines/2)], "\n")}, true
 	}

@@ -114,7 +114,8 @@ type places struct {
 	// User is the user whose rights apply in Home; nil until Home is known.
 	User atomic.Pointer[string]
 
-	// States is the schema of the tables in which keyfill keeps states; nil until it is known.
+	// States is the schema of the tables in which keyfill keeps states (stored counters);
+	// nil until it is known.
 	States atomic.Pointer[string]
 }
 

@@ -15,7 +15,8 @@ type text struct {
 	read    bool
 }
 
-// leaves reports whether the text leaves everything in what unchanged.
+// leaves reports whether the text leaves unchanged all parts of the session that what
+// contains.
 func (t *text) leaves(what words.Left) bool {
 	if !t.read {
 		t.left, t.read = effects.Leaves(t.dialect, t.query), true

@@ -4,8 +4,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// untouched has the parts of a session that a text must leave unchanged so that touched
-// stays false: settings, the role, the meaning of names, temporary tables.
+// untouched has the parts of a session that a text must leave unchanged, or else touched
+// becomes true: settings, the role, the meaning of names, temporary tables.
 const untouched = words.PlaceLeft | words.SettingsLeft | words.NamesLeft | words.RowsLeft
 
 // touched is true after a text was sent or prepared that may have changed the session since

@@ -12,20 +12,21 @@ type Change struct {
 	Old, New any
 }
 
-// Load returns a row of any shape, nil if there is none.
+// Load returns a row of any shape (a Go value, not one integer), nil if there is none.
 func (tx *Tx) Load(row string) any { return tx.s.things[row] }
 
-// All returns all rows of any shape.
+// All returns all rows of any shape (a Go value, not one integer).
 func (tx *Tx) All() map[string]any { return maps.Clone(tx.s.things) }
 
-// Each returns all rows of any shape, in no order. The rows must not be changed meanwhile.
+// Each returns all rows of any shape (a Go value, not one integer), in no order. The rows
+// must not be changed meanwhile.
 func (tx *Tx) Each() iter.Seq2[string, any] { return maps.All(tx.s.things) }
 
-// Count returns how many rows of any shape there are.
+// Count returns how many rows of any shape (a Go value, not one integer) there are.
 func (tx *Tx) Count() int { return len(tx.s.things) }
 
-// Store changes a row of any shape, or removes it if to is nil. A transaction may change
-// several.
+// Store changes a row of any shape (a Go value, not one integer), or removes it if to is
+// nil. A transaction may change several.
 func (tx *Tx) Store(row string, to any) {
 	tx.commit.Changes = append(tx.commit.Changes, Change{row, tx.s.things[row], to})
 	tx.s.put(row, to)
@@ -43,7 +44,8 @@ func (tx *Tx) MaxKeyIn(from, to int64) int64 {
 	return most
 }
 
-// put changes a row of any shape. The caller holds the world's mu.
+// put changes a row of any shape (a Go value, not one integer). The caller holds the
+// world's mu.
 func (s *Server) put(row string, to any) {
 	if to == nil {
 		delete(s.things, row)
@@ -64,6 +66,6 @@ func (s *Server) Edit(f func(*Tx)) {
 // Keys returns all keys in the table, in no order.
 func (tx *Tx) Keys() iter.Seq[int64] { return maps.Keys(tx.s.table) }
 
-// Changed returns how many changes of rows of any shape the transaction, or the statement,
-// has made.
+// Changed returns how many changes of rows of any shape (a Go value, not one integer) the
+// transaction, or the statement, has made.
 func (tx *Tx) Changed() int { return len(tx.commit.Changes) }

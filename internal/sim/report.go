@@ -25,22 +25,23 @@ const (
 // ReportPrefix begins a line with a [Report] as JSON.
 const ReportPrefix = "sim report: "
 
-// Report is the result of a test of a trial, or of a mutant.
+// Report is the result of a test of a trial, or of a mutant (a source with a deliberate
+// mistake).
 type Report struct {
 	Test string
-	Law  string `json:",omitempty"` // the law that the mutant has to break; empty if the test is of no mutant
+	Law  string `json:",omitempty"` // the law (the rule) that the mutant has to break; empty if the test is of no mutant
 
-	From, To uint64 // the worlds of the seeds from From to To-1 were run
+	From, To uint64 // the worlds (simulated runs, each from one seed) of the seeds from From to To-1 were run
 	Seconds  float64
 	Keys     int64 // the number of keys that were handed out
 
 	// Histories are the numbers of the histories, of eight bytes each: see [World.History].
-	// Replayed is how many worlds were run twice, and Unlike is how many of these had a
-	// different history the second time.
+	// Replayed is how many worlds (simulated runs, each from one seed) were run twice, and
+	// Unlike is how many of these had a different history the second time.
 	Histories        []byte `json:",omitempty"`
 	Replayed, Unlike int
 
-	Seed   uint64   `json:",omitempty"` // the seed of the first world that broke a law; 0 if none did
+	Seed   uint64   `json:",omitempty"` // the seed of the first world (a simulated run from one seed) that broke a law; 0 if none did
 	Broken []string `json:",omitempty"` // the laws
 	Story  string   `json:",omitempty"` // the story of the world whose seed EnvSeed names
 }
@@ -64,12 +65,12 @@ func (r Report) EachHistory(f func(uint64)) {
 	}
 }
 
-// replayEach says that "make sim" runs one of so many worlds twice, to compare the
-// histories.
+// replayEach says that "make sim" runs one of so many worlds (simulated runs, each from one
+// seed) twice, to compare the histories.
 const replayEach = 64
 
-// explore runs worlds for the time and from the first seed that the environment names, and
-// prints a report.
+// explore runs worlds (simulated runs, each from one seed) for the time and from the first
+// seed that the environment names, and prints a report.
 func (t *Trial) explore(tb *testing.T) {
 	limit, err := time.ParseDuration(os.Getenv(EnvTime))
 	if err != nil {

@@ -35,7 +35,8 @@ const (
 const defaultSeeds = 150
 
 // Run runs the trial from the seeds that the environment selects, or else from
-// defaultSeeds, and fails with the first seed that breaks a law.
+// defaultSeeds, and fails with the first seed that breaks a law (a rule that every run must
+// obey).
 func (t *Trial) Run(tb *testing.T) {
 	tb.Helper()
 	if seed, ok := number(tb, EnvSeed); ok {
@@ -71,8 +72,8 @@ func isBrief(tb testing.TB) bool {
 	return testing.Short() || raceEnabled || testturn.Enabled(tb)
 }
 
-// NeedsAll skips the calling test under -short, because the test needs all of its worlds.
-// KEYFILL_TEST_REQUIRE=1 runs it all the same.
+// NeedsAll skips the calling test under -short, because the test needs all of its worlds
+// (simulated runs, each from one seed). KEYFILL_TEST_REQUIRE=1 runs it all the same.
 func NeedsAll(tb testing.TB) {
 	tb.Helper()
 	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
@@ -81,7 +82,8 @@ func NeedsAll(tb testing.TB) {
 }
 
 // Find runs the trial of a mutant (a source with a deliberate mistake) from the seeds 1 to
-// most, until a world breaks the law of that name. The test fails if no world does.
+// most, until a world breaks the law (the rule) of that name. The test fails if no world
+// does.
 func (t *Trial) Find(tb *testing.T, law string, most uint64) {
 	tb.Helper()
 	if seed, ok := number(tb, EnvSeed); ok {
@@ -172,8 +174,8 @@ func (t *Trial) EveryStep(tb *testing.T, seed uint64) (last int, broken *World) 
 	}
 }
 
-// Search runs the seeds from 1 to most until one breaks a law, and returns the
-// world of the least such seed, or nil.
+// Search runs the seeds from 1 to most until one breaks a law (a rule that every run must
+// obey), and returns the world of the least such seed, or nil.
 func (t *Trial) Search(tb *testing.T, most uint64) *World { return t.SearchFor(tb, "", most) }
 
 // SearchFor does what Search does, but considers only the law of that name.

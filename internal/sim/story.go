@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// event is a line of the story of a world.
+// event is a line of the story of a world (a simulated run from one seed).
 type event struct {
 	at     time.Duration
 	slot   int64
@@ -69,8 +69,9 @@ func (w *World) Keys() int {
 	return n
 }
 
-// Story returns the story of a world of a trial, for a reader who does not know the
-// simulator. If the run has no trace, it consists of the head and the end.
+// Story returns the story of a world (a simulated run from one seed) of a trial, for a
+// reader who does not know the simulator. If the run has no trace, it consists of the head
+// and the end.
 func (w *World) Story(trial string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "World %d of the trial %q.\n\n", w.Seed, trial)
@@ -136,8 +137,8 @@ func (e event) print(b *strings.Builder) {
 // keyOf finds the key that a broken law is about.
 var keyOf = regexp.MustCompile(`\bkeys? \[?(\d+)`)
 
-// about adds the lines that are about the key of a broken law: which thread got it, which
-// commits reserved it, and what went wrong in between.
+// about adds the lines that are about the key of a broken law (a rule that every run must
+// obey): which thread got it, which commits reserved it, and what went wrong in between.
 func (w *World) about(b *strings.Builder, events []event, broken string) {
 	found := keyOf.FindStringSubmatch(broken)
 	if found == nil {

@@ -125,8 +125,8 @@ type Trial struct {
 	Apart bool
 	// Repair does the operator's work when the faults have ended.
 	Repair func(*World)
-	// Check checks further laws at the end. It calls [World.Failf] for each law that is
-	// broken.
+	// Check checks further laws (rules that every run must obey) at the end. It calls
+	// [World.Failf] for each law that is broken.
 	Check func(*World)
 }
 
@@ -157,14 +157,14 @@ type World struct {
 	procs  []*Process
 }
 
-// storyLines are the events of a world, for its story.
+// storyLines are the events of a world (a simulated run from one seed), for its story.
 type storyLines struct {
 	history atomic.Uint64 // see [World.History]
 	tale    sync.Mutex    // guards events
 	events  []event
 }
 
-// traits are the properties that a seed draws for its world.
+// traits are the properties that a seed draws for its world (the simulated run).
 type traits struct {
 	processes, threads int
 	think              time.Duration // mean time of a thread between two statements
@@ -176,7 +176,8 @@ type traits struct {
 	brought            float64       // the share of statements that bring their own key
 }
 
-// newWorld draws the world of a seed. It must be called in a bubble of testing/synctest.
+// newWorld draws the world (the simulated run) of a seed. It must be called in a bubble of
+// testing/synctest.
 func newWorld(t *Trial, seed uint64, trace bool) *World {
 	w := &World{Seed: seed, trial: t, start: time.Now(), trace: trace}
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -248,17 +249,20 @@ func (w *World) now() time.Duration { return time.Since(w.start) }
 // Calm returns when the faults have ended.
 func (w *World) Calm() time.Duration { return w.calm }
 
-// Failf notes that a law is broken; the text begins with the law's name.
+// Failf notes that a law (a rule that every run must obey) is broken; the text begins with
+// the law's name.
 func (w *World) Failf(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.broken = append(w.broken, fmt.Sprintf(format, args...))
 }
 
-// Broken returns the laws that are broken, each with its name first.
+// Broken returns the laws (rules that every run must obey) that are broken, each with its
+// name first.
 func (w *World) Broken() []string { return w.broken }
 
-// breaks reports whether the law of that name is broken, or any law if the name is empty.
+// breaks reports whether the law (a rule that every run must obey) of that name is broken,
+// or any law if the name is empty.
 func (w *World) breaks(law string) bool {
 	return slices.ContainsFunc(w.broken, func(text string) bool {
 		return law == "" || strings.HasPrefix(text, law+":")

@@ -8,18 +8,20 @@ import (
 	"slices"
 )
 
-// Estimate is a median and the interval that holds the true one with 95 % confidence.
+// Estimate is the median of samples, and an interval in which the true median is with a
+// probability of 95 %.
 type Estimate struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
 
-	// Bounded says that Low and High are such an interval. Fewer than six samples
-	// have none; Low and High are then the least and the greatest sample.
+	// Bounded reports whether Low and High are that interval. For fewer than six samples
+	// there is no such interval: Low and High are then the least and the greatest sample.
 	Bounded bool `json:"bounded"`
 }
 
-// Of returns the estimate of at least one sample, which it leaves in their order.
+// Of returns the estimate from at least one sample. It does not change the order of the
+// samples.
 func Of(samples []float64) Estimate {
 	sorted := slices.Sorted(slices.Values(samples))
 	n := len(sorted)
@@ -31,14 +33,14 @@ func Of(samples []float64) Estimate {
 	return e
 }
 
-// Rank returns which of n samples in ascending order, counted from 1, is the lower
-// end of the interval; the upper end is as far from the last sample. The interval
-// misses the median where at most Rank−1 samples are on one side of it, each of which
-// is so with a chance of one half. Rank is 0 where no interval holds the median with
+// Rank returns which of n samples in ascending order, counted from 1, is the lower end of
+// the interval; the upper end is as far from the last sample. The true median is outside of
+// the interval if fewer than Rank samples are on one side of it, and each sample is on
+// either side with a probability of one half. Rank is 0 if no interval has the median with
 // 95 %.
 func Rank(n int) int {
 	rank, missed := 0, 0.0
-	chance := math.Pow(0.5, float64(n)) // that exactly rank samples are below
+	chance := math.Pow(0.5, float64(n)) // the probability that exactly rank samples are below the median
 	for rank < n {
 		if missed += 2 * chance; missed > 0.05 {
 			break
@@ -58,8 +60,8 @@ func Ratios(samples, rivals []float64) []float64 {
 	return ratios
 }
 
-// Order returns the order in which n variants take their turns in a round: each one
-// is once in each place in n rounds.
+// Order returns the order in which n variants are measured in a round. In n rounds each
+// variant has each place once.
 func Order(round, n int) []int {
 	order := make([]int, n)
 	for i := range order {

@@ -36,7 +36,8 @@ func (p *emptyPath) in() Conn {
 	return p.pool
 }
 
-// alone returns the schema that the statements name; empty if they name none.
+// alone returns the schema that keyfill's statements name, since only that schema has
+// keyfill's tables; empty if they name none.
 func (p *emptyPath) alone() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

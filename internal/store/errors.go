@@ -97,13 +97,14 @@ var (
 	// that cannot be used for it.
 	ErrKeyType = anchor.New("key-table", "a column of its key table is of the wrong type")
 
-	// ErrKeyEngine is returned when a key table of MySQL or MariaDB is a view, or uses a
-	// storage engine without transactions, such as MyISAM: another session could change
-	// the row between an UPDATE and the SELECT of its result.
+	// ErrKeyEngine is returned when a key table (an existing table of the application's
+	// that holds the numbers) of MySQL or MariaDB is a view, or uses a storage engine
+	// without transactions, such as MyISAM: another session could change the row between an
+	// UPDATE and the SELECT of its result.
 	ErrKeyEngine = anchor.New("key-table", "its key table has no transactions, or is a view: make it a table of InnoDB, or say lock: optimistic, outside of transactions")
 
-	// ErrKeyRows is returned when a key table has more than one row for a
-	// sequence.
+	// ErrKeyRows is returned when a key table (an existing table of the application's that
+	// holds the numbers) has more than one row for a sequence.
 	ErrKeyRows = anchor.New("key-table", "its key table has more than one row for it")
 
 	// ErrKeyValue is returned when the row of a key table of the application does not hold

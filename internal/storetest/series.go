@@ -16,8 +16,8 @@ import (
 // tests.
 const size = 10
 
-// owners returns access to the series of a new state (a stored counter) for several owners,
-// each in its own store.
+// owners returns access to the series (ranges of integers) of a new state (a stored
+// counter) for several owners, each in its own store.
 func owners(t *testing.T, o Options, names ...string) []keysource.SeriesStore {
 	t.Helper()
 	st, _ := state(1)
@@ -35,7 +35,8 @@ func (o Options) held() Options {
 	return o
 }
 
-// must returns a function that returns a series and fails the test if there is an error.
+// must returns a function that returns a series (a range of integers) and fails the test if
+// there is an error.
 func must(t *testing.T) func(s keysource.Series, err error) keysource.Series {
 	return func(s keysource.Series, err error) keysource.Series {
 		t.Helper()
@@ -67,8 +68,8 @@ func moved(t *testing.T, s keysource.SeriesStore, one keysource.Series, to int64
 	return now
 }
 
-// stays checks that Move reserves no integer of a series if one, the series as the caller
-// knows it, is out of date.
+// stays checks that Move reserves no integer of a series (a range of integers) if one, the
+// series as the caller knows it, is out of date.
 func stays(t *testing.T, s keysource.SeriesStore, one keysource.Series, to int64, is keysource.Series) {
 	t.Helper()
 	now, ok, err := s.Move(t.Context(), one, to)

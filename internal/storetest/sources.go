@@ -36,7 +36,7 @@ var kinds = map[string]settings{
 	"block":    {block: 1},
 	"series":   {size: 1000, block: 20},
 	"short":    {size: 100},
-	"usual":    {size: counting.DefaultSeries}, // the size of series that a policy has by default
+	"usual":    {size: counting.DefaultSeries}, // the size of series (a range of integers) that a policy has by default
 	"leased":   {size: 1},                      // a snowflake whose worker's number is leased
 }
 

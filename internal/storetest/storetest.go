@@ -32,7 +32,7 @@ import (
 // Options say how the tests reach a store.
 type Options struct {
 	// Open returns a store, as another process would open it: all stores have the same
-	// states. The tests close it. It may be nil if there is a Server.
+	// states (stored counters). The tests close it. It may be nil if there is a Server.
 	Open func(t testing.TB) keysource.Store
 
 	// Server is the server of the store. If it is nil, tests that drop its answers or start

@@ -33,7 +33,7 @@ const timeout = 2 * time.Minute
 
 // Browser is a running Chromium. Its methods may be called from several goroutines.
 type Browser struct {
-	commands *os.File // to the browser, each ended by a zero byte
+	commands *os.File // to the browser: commands, each followed by a zero byte
 
 	mu     sync.Mutex
 	last   int
@@ -42,7 +42,8 @@ type Browser struct {
 	failed error
 }
 
-// message is what the browser writes: an answer, which has an ID, or an event.
+// message is a JSON text that the browser has sent: an answer, which has an ID, or an
+// event.
 type message struct {
 	ID        int             `json:"id"`
 	SessionID string          `json:"sessionId"`
@@ -76,12 +77,12 @@ func Start(t testing.TB) *Browser {
 		"--disable-background-networking", "--disable-component-update", "--disable-sync",
 		"--disable-dev-shm-usage", "--force-color-profile=srgb", "--hide-scrollbars",
 		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-		"--no-sandbox") // a sandbox is refused to root, and the pages are our own
+		"--no-sandbox") // Chromium refuses to run as root in a sandbox, and opens no pages here but the tests' own
 	command.ExtraFiles = []*os.File{theirCommands, theirAnswers}
 	if err := command.Start(); err != nil {
 		t.Fatalf("%s: %v", program, err)
 	}
-	_ = theirCommands.Close() // the browser has its own
+	_ = theirCommands.Close() // the browser has its own copies of these two files
 	_ = theirAnswers.Close()
 	b := &Browser{commands: ourCommands, asked: map[int]chan answer{}, pages: map[string]*Page{}}
 	read := make(chan struct{})
@@ -90,9 +91,9 @@ func Start(t testing.TB) *Browser {
 		b.listen(ourAnswers)
 	}()
 	t.Cleanup(func() {
-		_, _ = b.ask("", "Browser.close", nil) // the end of the pipe says so too
+		_, _ = b.ask("", "Browser.close", nil) // no error matters, since the browser also ends when the pipe is closed
 		_ = ourCommands.Close()
-		_ = command.Wait() // its status says nothing of the page
+		_ = command.Wait() // a test does not depend on the exit code
 		<-read
 		_ = ourAnswers.Close()
 	})
@@ -118,7 +119,8 @@ func pipe(t testing.TB) (r, w *os.File) {
 	return r, w
 }
 
-// listen hands out what the browser writes, until it ends.
+// listen reads the answers and events of the browser, and passes each to the code that
+// waits for it, until the browser ends.
 func (b *Browser) listen(from *os.File) {
 	reader := bufio.NewReader(from)
 	for {
@@ -156,7 +158,7 @@ func (b *Browser) take(m message) {
 	}
 }
 
-// fail ends all that is asked.
+// fail returns an error to each command that waits for an answer.
 func (b *Browser) fail(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -202,16 +204,16 @@ func (b *Browser) ask(session, method string, params map[string]any) (json.RawMe
 type View struct {
 	Width, Height int // in CSS pixels
 	Dark          bool
-	Phone         bool // touched, with the page as wide as the screen
+	Phone         bool // whether the screen is a phone's: touched, and as wide as the page
 }
 
 // Page is an open page.
 type Page struct {
 	browser *Browser
 	session string
-	loaded  chan struct{} // one value for each load
+	loaded  chan struct{} // gets a value each time that the page was loaded
 
-	// Guarded by the browser's mutex:
+	// These fields are guarded by the mutex of the browser:
 	requests, messages []string
 }
 

@@ -7,15 +7,17 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// The laws put these into texts: no text with an unknown word counts as harmless.
+// Tests insert these into texts, and check that no text with an unknown word counts as
+// harmless.
 const (
 	unknownCall = "kfunknown(1)"
 	unknownWord = "kfunknown"
 )
 
-// UnknownCalls returns a text once for each of its literals, with a call of an unknown
-// function instead of the literal. A possible quoted name stays, and so does a literal in
-// a statement that begins with CREATE: later statements make the call in a DEFAULT.
+// UnknownCalls returns one text for each literal of a text, with a call of an unknown
+// function instead of the literal. It replaces no literal that may be a quoted name, and
+// none in a statement that begins with CREATE, since only later statements call a function
+// in a DEFAULT.
 func UnknownCalls(d *dialect.Dialect, text string) (texts []string) {
 	begins, creates := true, false
 	for start, end := 0, 0; start < len(text); start = end {
@@ -35,10 +37,10 @@ func UnknownCalls(d *dialect.Dialect, text string) (texts []string) {
 	return texts
 }
 
-// UnknownStatements returns a text once for each of its statements, with an unknown word
-// instead of the statement's first one. On SQL Server, where a word that is not the first
-// of a batch may continue the statement before it, it returns one text. Definitions are
-// left out: their statements do not run with the text.
+// UnknownStatements returns one text for each statement of a text, with an unknown word
+// instead of the statement's first one. On SQL Server it returns one text, since a word
+// that is not the first of a batch may continue the statement before it. It replaces no
+// word of a definition, whose statements do not run with the text.
 func UnknownStatements(d *dialect.Dialect, text string) (texts []string) {
 	begins := true
 	for start, end := 0, 0; start < len(text); start = end {

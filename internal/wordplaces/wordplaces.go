@@ -1,6 +1,6 @@
-// Package wordplaces says where in an INSERT a word may be put that keyfill does not know,
-// for the laws that no such word changes what is stored: those over the golden cases, and
-// those over the corpora.
+// Package wordplaces returns the places in an INSERT at which a test may insert a word that
+// keyfill does not know. Tests insert words into INSERTs, and check that no such word
+// changes what is stored.
 package wordplaces
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// clauseWords are the words at whose places a clause of an INSERT begins or goes on.
+// clauseWords are the words that begin or continue a clause of an INSERT.
 var clauseWords = map[string]bool{
 	"values": true, "on": true, "conflict": true, "duplicate": true, "key": true, "do": true, "nothing": true, "returning": true,
 	"return": true, "constraint": true, "update": true, "default": true, "overriding": true, "option": true, "output": true, "log": true,

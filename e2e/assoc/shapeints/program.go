@@ -102,7 +102,7 @@ func orders(names ...string) (all []Order) {
 	return all
 }
 
-// Shapes returns the shapes.
+// Shapes returns the shapes (small programs with GORM).
 func Shapes() []assoc.Shape {
 	create := func(users ...*User) func(run) error {
 		return func(r run) error {

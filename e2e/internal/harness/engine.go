@@ -106,8 +106,8 @@ func WithParams(dsn, params string) string {
 	return dsn + "?" + params
 }
 
-// Open returns the database through keyfill, closed when the test ends, and its
-// mount.
+// Open returns the database through keyfill, closed when the test ends, and its mount
+// (keyfill's handle on a database).
 func (s *Scratch) Open(t *testing.T, cfg *policy.Config) (*sql.DB, *keyfill.Mount) {
 	t.Helper()
 	return s.OpenWith(t, keyfill.Options{Policy: cfg})

@@ -97,9 +97,9 @@ func (st StateOf) Through(t *testing.T, s *Scratch, way string) *sequence.Sequen
 	return &q
 }
 
-// Emptied drops the tables and procedures that the tests of key tables have made in a
-// database, and returns the database with new connections. A new database for each test
-// would take a minute in all.
+// Emptied drops the tables and procedures that the tests of key tables (existing tables of
+// applications that hold the numbers) have made in a database, and returns the database
+// with new connections. A new database for each test would take a minute in all.
 func Emptied(t *testing.T, s *Scratch) *Scratch {
 	t.Helper()
 	again := *s

@@ -11,17 +11,18 @@ import (
 )
 
 // A statement may be sent again: by database/sql, on another connection, when a driver
-// returns driver.ErrBadConn, and by the program after an error such as a deadlock.
-// Under a recorder the second attempt gets the keys of the first attempt, if it is
-// certainly the same statement and no rollback of the first attempt can have returned
+// returns driver.ErrBadConn, and by the program after an error such as a deadlock. Under a
+// recorder (see keyfill.Record) the second attempt gets the keys of the first attempt, if
+// it is certainly the same statement and no rollback of the first attempt can have returned
 // its keys.
 
-// MaxLost is the greatest number of executions that a recorder keeps for a repetition.
+// MaxLost is the greatest number of executions that a recorder (see keyfill.Record) keeps
+// for a repetition.
 const MaxLost = 1000
 
-// Lose keeps an execution that has stored nothing, or that failed with
-// driver.ErrBadConn, so that its repetition gets its keys. It does nothing without a
-// recorder.
+// Lose keeps an execution that has stored nothing, or that failed with driver.ErrBadConn,
+// so that its repetition gets its keys. It does nothing without a recorder (see
+// keyfill.Record).
 func (r *Recorder) Lose(x *Execution) {
 	if r == nil || !x.IsRepeatable() {
 		return

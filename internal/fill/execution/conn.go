@@ -91,10 +91,11 @@ func (c *Conn) PreparesFirst(by session.Route, args int) bool {
 
 // After a deadlock, or a failed serialization, a program rolls back its transaction and
 // sends all of it again. If a transaction has certainly stored nothing, its executions
-// under a recorder are kept, so that the repetition gets the same keys.
+// under a recorder (see keyfill.Record) are kept, so that the repetition gets the same
+// keys.
 
-// Recorded holds the executions under recorders that were sent in the open transaction
-// of a connection, in order.
+// Recorded holds the executions under recorders (see keyfill.Record) that were sent in the
+// open transaction of a connection, in order.
 type Recorded struct {
 	Executions []*Execution
 	Ends       uint64 // the value of session.Conn.Ends when the first of Executions was sent

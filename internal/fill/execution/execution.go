@@ -100,7 +100,8 @@ func (c *Conn) NewExecution(ctx context.Context, p *plans.Plan, query string, ar
 	return x
 }
 
-// Watch gives the execution the recorder and the tracer of the context.
+// Watch gives the execution the recorder (see keyfill.Record) and the tracer of the
+// context.
 func (x *Execution) Watch(ctx context.Context) {
 	w := WatchOf(ctx)
 	x.Recording.Recorder, x.Trace.To = w.recorder, w.Tracer

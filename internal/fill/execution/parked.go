@@ -87,8 +87,8 @@ func (p *parked) take(suits func(*Execution) bool) *Execution {
 	return x
 }
 
-// Lose keeps the executions of a text that could not be prepared in their recorder r,
-// so that a repetition gets their keys.
+// Lose keeps the executions of a text that could not be prepared in their recorder (see
+// keyfill.Record) r, so that a repetition gets their keys.
 func (p *parked) Lose(query string, r *Recorder) {
 	p.dropUndone()
 	p.executions = slices.DeleteFunc(p.executions, func(x *Execution) bool {

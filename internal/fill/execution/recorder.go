@@ -75,9 +75,9 @@ func (r *Recorder) Set(at, n int, o Outcome) {
 	}
 }
 
-// Write writes the keys of an execution to the recorders. The first time it appends
-// them; later it overwrites them, so that a statement that was sent twice is recorded
-// once.
+// Write writes the keys of an execution to the recorders (see keyfill.Record). The first
+// time it appends them; later it overwrites them, so that a statement that was sent twice
+// is recorded once.
 func (rec *recording) Write(keys []RecordedKey) {
 	if rec.Notes == nil {
 		for r := rec.Recorder; r != nil; r = r.parent {

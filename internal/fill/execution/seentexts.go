@@ -45,7 +45,7 @@ type BoundText struct {
 
 // Suits reports whether the INSERT may be executed on a connection: the transaction has
 // changed no tables and is not one that is repeated after errors, the table's facts are
-// known, and the context has no recorder and no tracer.
+// known, and the context has no recorder (see keyfill.Record) and no tracer.
 func (p *Plain) Suits(ctx context.Context, c *Conn) bool {
 	return !c.Altered.On && c.Attempt == nil && FactsOf(c, p.Table) != nil && ctx.Value(watchKey{}) == nil
 }

@@ -8,11 +8,13 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// maxShapes is the greatest number of shapes that are counted, since a program may
-// generate texts. All statements after the first 10,000 shapes count as one more shape.
+// maxShapes is the greatest number of shapes (texts of statements without their values)
+// that are counted, since a program may generate texts. All statements after the first
+// 10,000 shapes count as one more shape.
 const maxShapes = 10000
 
-// otherShapes is the name in the log for all shapes after the first maxShapes.
+// otherShapes is the name in the log for all shapes (texts of statements without their
+// values) after the first maxShapes.
 const otherShapes = "…"
 
 // shapes counts statements by the shape of their text (the text without its values), to
@@ -24,7 +26,7 @@ type shapes struct {
 
 // shapeKey identifies statements that are logged together.
 type shapeKey struct {
-	shape  string // empty for shapes after the first maxShapes
+	shape  string // empty for shapes (texts without their values) after the first maxShapes
 	table  string
 	reason rewrite.Reason
 	sent   bool // the statement was sent without its keys

@@ -65,7 +65,8 @@ func (s *Statistics) logUnfilled(ctx context.Context, query string, e Event) {
 	s.Tables.Log.Write(ctx, report.MessageUnfilled, e.Table, e.Action.String(), e.Mode.String(), reason, remedy, offset, shape, count)
 }
 
-// logRefused logs a statement that was not sent, and reports it to a tracer.
+// logRefused logs a statement that was not sent, and reports it to a tracer (see
+// keyfill.WithTrace).
 func (s *Statistics) logRefused(ctx context.Context, query string, r *plans.Refusal) {
 	relation.NoteInserts(ctx, s.Tables)
 	WatchOf(ctx).Tracer.refused(r)

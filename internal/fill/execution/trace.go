@@ -28,7 +28,8 @@ type Traced struct {
 	Cause   string
 }
 
-// Watch holds the recorder and the tracer of a context, so that one lookup finds both.
+// Watch holds the recorder (see keyfill.Record) and the tracer of a context, so that one
+// lookup finds both.
 type Watch struct {
 	recorder *Recorder // the innermost recorder; nil if none is set
 	Tracer   *Tracer   // the innermost tracer; nil if none is set
@@ -43,7 +44,7 @@ type Tracer struct {
 
 type watchKey struct{}
 
-// WatchOf returns the recorder and the tracer of a context.
+// WatchOf returns the recorder (see keyfill.Record) and the tracer of a context.
 func WatchOf(ctx context.Context) Watch {
 	w, _ := ctx.Value(watchKey{}).(*Watch)
 	if w == nil {
@@ -71,7 +72,7 @@ func withTracer(ctx context.Context, t Tracer) context.Context {
 	return context.WithValue(ctx, watchKey{}, &w)
 }
 
-// Untraced returns a context without tracers. It keeps the recorder.
+// Untraced returns a context without tracers. It keeps the recorder (see keyfill.Record).
 func Untraced(ctx context.Context) context.Context {
 	w := WatchOf(ctx)
 	if w.Tracer == nil {
@@ -83,8 +84,8 @@ func Untraced(ctx context.Context) context.Context {
 // Say reports e to t and its parents; it does nothing if t is nil.
 func (t *Tracer) Say(e Traced) { t.SayTo(false, e) }
 
-// SayTo reports e to t and its parents: to the tracers that are called before rows are
-// read if ofRows is set, and otherwise to all other tracers.
+// SayTo reports e to t and its parents: to the tracers (see keyfill.WithTrace) that are
+// called before rows are read if ofRows is set, and otherwise to all other tracers.
 func (t *Tracer) SayTo(ofRows bool, e Traced) {
 	for ; t != nil; t = t.parent {
 		if t.ofRows == ofRows {
@@ -141,7 +142,7 @@ const (
 	wayBulk     = "bulk"
 )
 
-// Tracing holds what the tracer of an execution reports.
+// Tracing holds what the tracer (see keyfill.WithTrace) of an execution reports.
 type Tracing struct {
 	To       *Tracer
 	Prepared bool

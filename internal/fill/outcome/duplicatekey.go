@@ -31,8 +31,8 @@ func DuplicateOf(x *execution.Execution, err error) (d Duplicate, ok bool) {
 }
 
 // GiveUpBlocks gives up the reserved keys of a column if the duplicate is a key that
-// keyfill has made, since more of them may be in use: another program fills the column,
-// or the store has gone back.
+// keyfill has made, since more of them may be in use: another program fills the column, or
+// the store has gone back (its counter is lower than before).
 func (d Duplicate) GiveUpBlocks(ctx context.Context) {
 	c := d.X.Conn
 	for i, draw := range d.X.Plan.Draws {

@@ -329,7 +329,7 @@ func (q *Inquiry) Run(ctx context.Context, group int, query string) (seen int, e
 	return seen, err
 }
 
-// shown returns the key of a row in the type that a recorder shows.
+// shown returns the key of a row in the type that a recorder (see keyfill.Record) shows.
 func (q *Inquiry) shown(v any) any {
 	switch v := q.key.Reported(v).(type) {
 	case int64, uuid.UUID:

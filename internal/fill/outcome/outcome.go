@@ -54,8 +54,8 @@ func (a Answer) Settle(ctx context.Context) {
 }
 
 // recheck queries the table for the keys of rows that are stored according to the
-// statement's answer, if a recorder wants to know and a trigger may have changed the
-// keys. The outcome of a key that is not found is unknown.
+// statement's answer, if a recorder (see keyfill.Record) wants to know and a trigger may
+// have changed the keys. The outcome of a key that is not found is unknown.
 func (a Answer) recheck(ctx context.Context, o execution.Outcome, affected int64) {
 	family := a.x.Plan.Dialect.Family
 	if o != execution.OutcomeStored || a.x.Recording.Recorder == nil || family == dialect.FamilySQLServer || family == dialect.FamilyOracle {
@@ -67,7 +67,8 @@ func (a Answer) recheck(ctx context.Context, o execution.Outcome, affected int64
 }
 
 // isWanted reports whether a caller wants to know which rows were stored: it has set a
-// recorder, or it may read LastInsertId of a statement that may skip its first row.
+// recorder (see keyfill.Record), or it may read LastInsertId of a statement that may skip
+// its first row.
 func (a Answer) isWanted() bool {
 	if a.x.Recording.Recorder != nil {
 		return true

@@ -146,7 +146,8 @@ func (o *observedRows) key(v driver.Value) {
 	}
 }
 
-// came returns a key that the engine has returned, in the type that a Recorder shows.
+// came returns a key that the engine has returned, in the type that a Recorder (see
+// keyfill.Record) shows.
 func (o *observedRows) came(v driver.Value) any {
 	k := &table.Of(&o.x.Plan.Inserts[0]).KeyColumns[0]
 	if b, ok := v.([]byte); ok && len(b) == 16 && k.Layout == dialect.SequentialAtEnd {
@@ -244,7 +245,7 @@ func (o *observedRows) keepsRows() bool {
 	return f != nil && f.Rows != nil && f.Rows.Stays
 }
 
-// write writes the keys to the recorders.
+// write writes the keys to the recorders (see keyfill.Record).
 func (o *observedRows) write() { o.x.Recording.Write(o.keys) }
 
 // countEnded counts the outcome of each INSERT at the end of the rows.

@@ -9,16 +9,16 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// Tell reports the outcome of one INSERT of the execution to the tracer, if there is
-// one.
+// Tell reports the outcome of one INSERT of the execution to the tracer (see
+// keyfill.WithTrace), if there is one.
 func (a Account) Tell(e *execution.Event, in *plans.Insert, v Verdict) {
 	if a.X.Trace.To != nil {
 		a.X.Trace.To.Say(a.traced(e, in, v))
 	}
 }
 
-// tellRows reports the execution to the tracers that are called before its rows are
-// read. If a tracer panics, the rows are closed.
+// tellRows reports the execution to the tracers (see keyfill.WithTrace) that are called
+// before its rows are read. If a tracer panics, the rows are closed.
 func (a Account) tellRows(rows driver.Rows) {
 	if !a.X.Trace.To.IsOfRows() {
 		return
@@ -35,7 +35,8 @@ func (a Account) tellRows(rows driver.Rows) {
 	told = true
 }
 
-// traced returns what a tracer gets about one INSERT of the execution.
+// traced returns what a tracer (see keyfill.WithTrace) gets about one INSERT of the
+// execution.
 func (a Account) traced(e *execution.Event, in *plans.Insert, v Verdict) execution.Traced {
 	x := a.X
 	told := execution.Traced{

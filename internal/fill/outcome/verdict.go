@@ -34,8 +34,8 @@ func (v Verdict) AddTo(o *report.Outcomes, n uint64) {
 	}
 }
 
-// Account counts the outcome of an execution in the statistics, and reports it to
-// tracers.
+// Account counts the outcome of an execution in the statistics, and reports it to tracers
+// (see keyfill.WithTrace).
 type Account struct{ X *execution.Execution }
 
 // failure returns the verdict on an execution whose statement has failed with err.

@@ -47,8 +47,8 @@ var (
 		[]string{"entry", "line", "inserts"}}
 	MessageUnfit = Message{slog.LevelError, "keyfill: a key does not suit its column",
 		[]string{"table", "column", "entry", "problem", "count"}}
-	// MessageRefused and MessageUnfilled are logged once for each shape of a text, and
-	// again at its 10th, 100th, 1,000th … statement.
+	// MessageRefused and MessageUnfilled are logged once for each shape of a text (the text
+	// without its values), and again at its 10th, 100th, 1,000th … statement.
 	MessageRefused = Message{slog.LevelWarn, "keyfill: INSERT refused",
 		[]string{"table", "reason", "remedy", "offset", "shape", "count"}}
 	MessageUnfilled = Message{slog.LevelWarn, "keyfill: INSERT sent unfilled",

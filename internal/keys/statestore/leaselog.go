@@ -16,13 +16,13 @@ import (
 type LeaseLog struct {
 	Log    report.Log
 	Source string
-	Size   int64 // the size of a series; 0 if a worker number is leased
+	Size   int64 // the size of a series (a range of integers); 0 if a worker number is leased
 	Lease  time.Duration
 	Lost   *Losses // counts the leases that the source has lost
 
 	lines report.InTurn
 	mu    sync.Mutex
-	held  int64 // the first integer of the series that was taken last; 0 if none is held
+	held  int64 // the first integer of the series (a range of integers) that was taken last; 0 if none is held
 }
 
 // Losses counts the leases of a source that were lost to other processes. It is safe
@@ -128,8 +128,8 @@ func (s WatchedSeries) note(ctx context.Context, err error) {
 	}
 }
 
-// has logs, after a successful call, that the source has the lease of the series called
-// one. If that series is the zero value, the source has no lease.
+// has logs, after a successful call, that the source has the lease of the series (a range
+// of integers) called one. If that series is the zero value, the source has no lease.
 func (s WatchedSeries) has(ctx context.Context, one keysource.Series) {
 	s.Told.add(ctx, func(ctx context.Context) { s.Told.Of.Has(ctx, one.First) })
 }

@@ -168,7 +168,8 @@ func (s *plainNumbers) MaxKey(ctx context.Context) (int64, error) {
 	return reserver.GreatestKey(ctx, s.row, 1, math.MaxInt64)
 }
 
-// plainMark raises the mark of a worker in a store without SQL.
+// plainMark raises the mark (the time up to which a worker may make keys) of a worker in a
+// store without SQL.
 type plainMark struct {
 	*plainState
 	in keysource.Marker

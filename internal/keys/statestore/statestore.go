@@ -69,7 +69,8 @@ type SeriesState interface {
 	MaxKey(ctx context.Context, from, to int64) (int64, error)
 }
 
-// MarkState raises the mark of a snowflake's worker.
+// MarkState raises the mark (the time up to which a worker may make keys) of a snowflake's
+// worker.
 type MarkState interface {
 	keysource.Marker
 	binder

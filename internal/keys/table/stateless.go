@@ -8,10 +8,10 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// StatelessSources holds the sources of one database that have no stored state, such as
-// UUIDs. Key columns whose sources have equal settings share one source: their keys
-// ascend together, and a glob that matches many tables does not add sources. It is safe
-// for concurrent use.
+// StatelessSources holds the sources of one database that have no stored state (a counter),
+// such as UUIDs. Key columns whose sources have equal settings share one source: their keys
+// ascend together, and a glob that matches many tables does not add sources. It is safe for
+// concurrent use.
 type StatelessSources struct {
 	env keysource.Env
 	mu  sync.Mutex
@@ -24,8 +24,8 @@ func NewStatelessSources(env keysource.Env) *StatelessSources {
 	return &StatelessSources{env: env, all: map[policy.Source]keysource.Source{}}
 }
 
-// get returns the source of a key column whose kind has no stored state. It makes the
-// source on first use.
+// get returns the source of a key column whose kind has no stored state (a counter). It
+// makes the source on first use.
 func (s *StatelessSources) get(k policy.RuleKey) keysource.Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()

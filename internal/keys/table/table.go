@@ -115,8 +115,8 @@ func (t *Table) EndOfKeys() string {
 	return first
 }
 
-// Reported converts a key, as it was bound or as the engine returned it, to the type
-// that a Recorder shows.
+// Reported converts a key, as it was bound or as the engine returned it, to the type that a
+// Recorder (see keyfill.Record) shows.
 func (k *Column) Reported(v driver.Value) any {
 	switch v := v.(type) {
 	case uuid.UUID:

@@ -381,8 +381,8 @@ func surveyed(p *reader.Reader, s *Facts, depth *int) {
 	}
 }
 
-// surveyWords are the words that surveyed checks, besides words that may begin another
-// statement.
+// surveyWords are words in a query that may matter for the numbering of its rows. Words that
+// may begin another statement are examined in addition.
 var surveyWords = scan.NewWordSet("nextval currval next union except intersect minus rollup cube grouping order offset fetch into for")
 
 // changes reports whether a statement that changes data begins after the bracket at the

@@ -59,8 +59,8 @@ func (e *explorer) explore(tests []test) error {
 	return errors.Join(all...)
 }
 
-// find runs the seeds from 1 on until each mutant is found, and returns how many were not
-// found.
+// find runs the seeds from 1 on until each mutant (a deliberate mistake) is found, and
+// returns how many were not found.
 func (e *explorer) find(t test) (missed int, err error) {
 	reports, err := t.run()
 	if err != nil {
@@ -90,7 +90,7 @@ func (e *explorer) turns(trials []*tally, begin time.Time) error {
 				return nil
 			}
 			if len(t.broken) > 0 {
-				continue // the trial would break the same law again from the same seeds
+				continue // the trial would break the same law (a rule that every run must obey) again from the same seeds
 			}
 			if err := t.slice(min(max(left, time.Second), slice)); err != nil {
 				return err
@@ -121,7 +121,8 @@ func allBroken(trials []*tally) bool {
 	return true
 }
 
-// slice runs the next worlds of a trial for the time d.
+// slice runs the next worlds (simulated runs, each from one seed) of a trial for the time
+// d.
 func (t *tally) slice(d time.Duration) error {
 	reports, err := t.run(sim.EnvTime+"="+d.String(), fmt.Sprintf("%s=%d", sim.EnvFrom, t.next))
 	if err != nil {

@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// explorer runs trials.
+// explorer runs trials (each runs one kind of source in simulated worlds).
 type explorer struct {
 	out   io.Writer
 	root  string

@@ -17,7 +17,8 @@ import (
 	"github.com/keyfill/keyfill/internal/sim"
 )
 
-// test is a Go test that runs a trial, or mutants of it.
+// test is a Go test that runs a trial, or mutants of it (deliberate mistakes in the
+// source).
 type test struct {
 	name   string // the name of the test function
 	folder string // the folder of the test's package
@@ -61,11 +62,11 @@ func (t test) run(variables ...string) ([]sim.Report, error) {
 	return reports, lines.Err()
 }
 
-// declared finds the tests of trials and of mutants in source.
+// declared finds the tests of trials and of mutants (deliberate mistakes) in source.
 var declared = regexp.MustCompile(`(?m)^func (Test\w*(?:Simulation|Mutants))\(t \*testing\.T\)`)
 
-// find returns the tests of trials and of mutants in all packages that have a file whose
-// name ends in _sim_test.go, in the order of the packages' paths.
+// find returns the tests of trials and of mutants (deliberate mistakes) in all packages
+// that have a file whose name ends in _sim_test.go, in the order of the packages' paths.
 func find(root string) ([]test, error) {
 	folders := map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

@@ -34,7 +34,7 @@ type Claim struct {
 // need a mutex.
 func ClaimOfMax(c store.Column) Claim { return Claim{Column: c} }
 
-// Row returns the name of the claim's row.
+// Row returns the name of the row of the claim, which says which source fills a column.
 func (c Claim) Row() string {
 	if c.State == "" {
 		return keycolumn.MutexName(c.Column)
@@ -56,10 +56,10 @@ func (c Claim) binding() *Binding {
 	return b
 }
 
-// Note writes the claim into keyfill_sequences. It returns [store.ErrTaken] if another
-// state (stored counter) fills the column. noted reports whether the claim's row
-// exists; made reports whether this call has made the row, which a rollback of the
-// transaction would remove.
+// Note writes the claim (a row that says which source fills a column) into
+// keyfill_sequences. It returns [store.ErrTaken] if another state (stored counter) fills
+// the column. noted reports whether the claim's row exists; made reports whether this call
+// has made the row, which a rollback of the transaction would remove.
 //
 // Note writes nothing if the table does not exist, or if the user may read the table
 // but not write it. A state that is opened later does not find the claim then.
@@ -133,18 +133,18 @@ func (c Claim) Note(ctx context.Context, s *store.Store) (noted, made bool, err 
 	return true, made, nil
 }
 
-// IsNoted reports whether the claim's row binds its state (stored counter) to the
-// column and no other state is bound to the column. It only reads, and returns false if
-// it cannot read the rows.
+// IsNoted reports whether the row of the claim binds its state (stored counter) to the
+// column and no other state is bound to the column. It only reads, and returns false if it
+// cannot read the rows.
 func (c Claim) IsNoted(ctx context.Context, s *store.Store) bool {
 	b := c.binding()
 	row, err := staterow.Read(ctx, s, c.Row())
 	return err == nil && row != nil && !isCandidate(row) && b.checkRow(row, c.Column) == nil && Binder{s}.CheckTaken(ctx, b, c.Column) == nil
 }
 
-// Look returns [store.ErrTaken] if another stored counter serves the column of the claim.
-// It returns nil if keyfill_sequences cannot be read, since only that table names other
-// stored counters.
+// Look returns [store.ErrTaken] if another stored counter serves the column of the claim (a
+// row that says which source fills a column). It returns nil if keyfill_sequences cannot be
+// read, since only that table names other stored counters.
 func (c Claim) Look(ctx context.Context, s *store.Store) error {
 	if s.Probe(ctx, engine.SequencesTable) != nil {
 		return nil

@@ -71,8 +71,8 @@ WHERE name = {name} AND series_first = {first} AND leased_until < {now} AND next
 // SeriesValues holds the arguments of a statement by the names of their parameters.
 type SeriesValues map[string]any
 
-// SeriesText returns a statement about series, such as [SeriesOwn], in the words of the
-// engine, and its arguments.
+// SeriesText returns a statement about series (ranges of integers), such as [SeriesOwn], in
+// the words of the engine, and its arguments.
 func (e *Engine) SeriesText(text string, v SeriesValues) (query string, args []any) {
 	w := &e.Series
 	open, end := "", ""

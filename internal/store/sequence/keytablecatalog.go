@@ -9,14 +9,16 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// keyTableCatalog asks the engine's catalog about the key table of a sequence: the
-// greatest values of its columns, and how a row of it is changed.
+// keyTableCatalog asks the engine's catalog about the key table (an existing table of the
+// application's that holds the numbers) of a sequence: the greatest values of its columns,
+// and how a row of it is changed.
 type keyTableCatalog struct {
 	store *store.Store
 	q     *Sequence
 }
 
-// learn returns the statements for the key table of the sequence.
+// learn returns the statements for the key table (an existing table of the application's
+// that holds the numbers) of the sequence.
 func (k keyTableCatalog) learn(ctx context.Context) (*engine.RowStatements, error) {
 	q, r := k.q, k.store
 	t, w := q.Table, &r.Engine.Words

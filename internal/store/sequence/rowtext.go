@@ -12,7 +12,7 @@ import (
 // RowText writes the statement that inserts the row of a sequence, for people to run.
 type RowText struct {
 	Row    *Row
-	Series bool // the row begins above the existing series
+	Series bool // the row begins above the existing series (ranges of integers)
 }
 
 // Fresh returns the statement for a sequence whose integers are not the keys

@@ -107,9 +107,9 @@ func (r *Rows) starting(ctx context.Context) (*reserver.Reserver, error) {
 		greatest = max(greatest, last)
 	}
 	if ranked && greatest >= r.series.Sequence.Greatest() {
-		// The keys leave no room for a new series, which matters only if the row does not
-		// exist. The counter, which is left without a start here, looks for its row first,
-		// and returns that error itself if it needs a start.
+		// The keys leave no room for a new series (a range of integers), which matters only
+		// if the row does not exist. The counter, which is left without a start here, looks
+		// for its row first, and returns that error itself if it needs a start.
 		return counter, err
 	}
 	if ranked {
@@ -125,9 +125,9 @@ func (r *Rows) aligned(to int64) int64 {
 		return 1
 	}
 	size := r.series.Size
-	before := (to-2)/size + 1 // how many series begin below to
+	before := (to-2)/size + 1 // how many series (ranges of integers) begin below to
 	if before > (r.series.Sequence.Greatest()-1)/size {
-		return to // to is in the last series, or beyond it: no series is left
+		return to // to is in the last series (a range of integers), or beyond it: no series is left
 	}
 	return before*size + 1
 }

@@ -25,7 +25,7 @@ type Options struct {
 	Sequence sequence.Sequence
 
 	Size  int64         // how many integers a series has, which may never change; zero means counting.DefaultSeries
-	Lease time.Duration // how long a series belongs to its owner; zero means counting.DefaultLease
+	Lease time.Duration // how long a series (a range of integers) belongs to its owner; zero means counting.DefaultLease
 
 	// Owner differs for each source, even for one that lives for a moment: a random text,
 	// with a part by which people recognize the source, of 1 to 190 characters.

@@ -19,10 +19,10 @@ type Row struct {
 	Server                    string // as in keysource.Reservation
 	Table, Column, Parameters string
 
-	Incarnation string // empty in a key table
+	Incarnation string // empty in a key table (an application's own table)
 
-	Value   int64 // the value in a key table from which Next is computed
-	Version any   // the version column of a key table, in the form in which it is compared
+	Value   int64 // the value in a key table (an application's own table) from which Next is computed
+	Version any   // the version column of a key table (an application's own table), in the form in which it is compared
 }
 
 // Read returns the row called name, nil if it does not exist.

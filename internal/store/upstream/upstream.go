@@ -165,7 +165,7 @@ func (u *Upstream) Reserve(ctx context.Context, rows Rows, n, seen int64) (keyso
 		}
 		u.note(l)
 		if err == nil && l.End() > 0 {
-			return got, nil // the row has gone back
+			return got, nil // the row has gone back (its number is lower than before)
 		}
 		// A row that was made again has no block of integers yet; the integers of its block
 		// will be above seen.

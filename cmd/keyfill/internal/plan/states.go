@@ -18,12 +18,12 @@ import (
 // a counter.
 type numbering struct {
 	states  []state  // the states (rows with a counter) that number the column
-	sharing []string // the names of those states that number other columns too
+	sharing []string // the names of those states (stored counters) that number other columns too
 	rows    []string // the names of all rows that name the column
 	shared  []string // the names in rows whose states number other columns too
 	foreign string   // the name of a row that belongs to a source other than a sequence of this database; may be empty
 	native  string   // the sequence of the engine from which a native source draws; may be empty
-	free    string   // a name for a new state: the default name, or a similar one if another state has that
+	free    string   // a name for a new state (a stored counter): the default name, or a similar one if another state has that
 	lowest  int64    // the least key that no state has reserved; 0 if there is none
 }
 

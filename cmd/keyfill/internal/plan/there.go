@@ -128,7 +128,8 @@ func (f *figures) moveState(s state, to int64) string {
 	return fmt.Sprintf("UPDATE keyfill_sequences SET next_value = %[1]d WHERE name = %[2]s AND next_value < %[1]d", to, f.literal(s.name))
 }
 
-// thereAlone returns the steps for a column that has no counter of the engine.
+// thereAlone returns the steps by which keyfill begins to fill a column that has no counter
+// of the engine.
 func (f *figures) thereAlone() []Step {
 	var steps []Step
 	if f.column.RowID {
