@@ -17,17 +17,20 @@ import "time"
 // waits no longer than without it.
 const (
 	// markTarget is how long the ticks (units of time) that a call to the Marker
-	// reserves should last. The reach grows while the next call comes sooner. It is
-	// halved for each two markTargets until the next call.
+	// reserves should last. The reach (the time by which keys are held back) grows while
+	// the next call comes sooner. It is halved for each two markTargets until the next
+	// call.
 	markTarget = time.Second
 
-	// maxReach is the greatest reach, in milliseconds. Keys may be three seconds ahead of
-	// the clock with a Marker and one second without, so at the greatest reach they are
-	// less than a second ahead, as without a Marker.
+	// maxReach is the greatest reach (the time by which keys are held back), in
+	// milliseconds. Keys may be three seconds ahead of the clock with a Marker and one
+	// second without. So with this reach they are at most one second ahead, as without a
+	// Marker.
 	maxReach = 2000
 
-	// reachShare is how fast the reach grows: by an eighth of the time that passes.
-	// Requests wait for that long in total, in many short waits.
+	// reachShare is how slowly the reach (the time by which keys are held back) grows: by
+	// an eighth of the time that passes. Requests wait for that long in total, in many
+	// short waits.
 	reachShare = 8
 )
 
