@@ -72,8 +72,8 @@ func (on *planner) hasFunctions(p *plans.Plan) bool {
 	})
 }
 
-// withFunctions returns a copy of a table's target that uses the functions which the
-// server has for its keys.
+// withFunctions returns a copy of a table's target (a table with its keys) that uses the
+// functions which the server has for its keys.
 func (on *planner) withFunctions(ctx context.Context, target *plans.Target, t *table.Table) (*plans.Target, error) {
 	made := *target
 	made.Keys = append([]plans.Key(nil), target.Keys...)

@@ -143,7 +143,8 @@ func findProven(ctx context.Context, g *Session, at *session.Location, name stri
 	return false, err
 }
 
-// provenNames maps names to targets that prove what these names mean.
+// provenNames maps the names of tables to targets (tables with their keys). The INSERT of
+// such a target proves, when it runs, that the name means that table.
 type provenNames struct {
 	naming   table.Naming
 	dialect  *dialect.Dialect
@@ -152,8 +153,8 @@ type provenNames struct {
 	unknown  []string                 // names whose schema is not known
 }
 
-// lookup returns the target that a name of a text means, as the rewriting of the text
-// needs it.
+// lookup returns the target (a table with its keys) that a name of a text means, as the
+// rewriting of the text needs it.
 func (r *provenNames) lookup(schema, name string) *plans.Target {
 	found := r.naming.Lookup(schema, name)
 	if found == nil || schema != "" {

@@ -216,8 +216,8 @@ func doubtsOf(at, home *session.Location) string {
 	return strconv.FormatInt(at.Doubts(), 10) + "\x00" + strconv.FormatInt(home.Doubts(), 10)
 }
 
-// lookup returns the target that a name means with the schema or search path r.at, as
-// the rewriting of the text needs it.
+// lookup returns the target (a table with its keys) that a name means with the schema or
+// search path r.at, as the rewriting of the text needs it.
 func (r *reading) lookup(schema, name string) *plans.Target {
 	e := r.engine
 	if !e.Policy.Anywhere(name) {

@@ -135,8 +135,8 @@ func (e *Engine) TransactionEffect(query string) effects.Transaction {
 	return effects.TransactionOfAny(e.Dialect, query)
 }
 
-// lookup returns the target that a name means, as the rewriting of the text needs it;
-// nil if the table is not configured.
+// lookup returns the target (a table with its keys) that a name means, as the rewriting of
+// the text needs it; nil if the table is not configured.
 func (e *Engine) lookup(schema, name string) *plans.Target {
 	if t := e.table(schema, name); t != nil {
 		return &t.Target

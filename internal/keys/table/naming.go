@@ -34,7 +34,8 @@ func KeyOfNow(now map[string]string) string {
 	return b.String()
 }
 
-// anyTable is the target of every name that is configured in some schema.
+// anyTable is the target (a table with its keys) of every name that is configured in some
+// schema.
 var anyTable = &plans.Target{Table: "?", Keys: []plans.Key{{Column: "?"}}}
 
 // MayMean reports whether a text that is passed unchanged may insert into a configured

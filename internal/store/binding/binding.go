@@ -190,7 +190,7 @@ func (d Binder) checkUnbound(ctx context.Context, b *Binding, c store.Column, ro
 	case row != nil && row.Parameters != b.Parameters:
 		return b.checkRow(row, c)
 	case row != nil && namesColumn(row):
-		return nil // the row is a candidate for the column already
+		return nil // the row is a candidate for the column already: it does not hold the column yet
 	}
 	return d.CheckTaken(ctx, b, c)
 }

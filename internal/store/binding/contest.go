@@ -35,8 +35,8 @@ func isCandidate(row *staterow.Row) bool {
 	return row.Next == 0 && strings.HasPrefix(row.Parameters, Parameters)
 }
 
-// namesColumn reports whether row names a column. A candidate that has lost its column
-// names none.
+// namesColumn reports whether row names a column. A candidate (a row that does not hold its
+// column yet) that has lost the column names none.
 func namesColumn(row *staterow.Row) bool { return row.Column != "" }
 
 // contend turns the row of b for column c, a candidate (a row that does not hold its
@@ -74,9 +74,9 @@ func (d Binder) contend(ctx context.Context, b *Binding, c store.Column, createE
 	return d.busy(name)
 }
 
-// contendWith makes one of two candidates for a column lose it: the other one if its
-// name is greater than the name of own, otherwise own. It returns taken if own had lost
-// the column before.
+// contendWith makes one of two candidates for a column (rows that do not hold it yet) lose
+// it: the other one if its name is greater than the name of own, otherwise own. It returns
+// taken if own had lost the column before.
 func (d Binder) contendWith(ctx context.Context, b *Binding, own *staterow.Row, name, other string, taken error) error {
 	row, err := staterow.Read(ctx, d.Store, other)
 	switch {
@@ -90,10 +90,10 @@ func (d Binder) contendWith(ctx context.Context, b *Binding, own *staterow.Row, 
 	return d.change(ctx, b, name, own, store.Column{})
 }
 
-// Keep checks a column as [Binder.CheckTaken] does, for a state (stored counter) whose
-// own row names the column: candidates of other states lose the column to it. made is
-// the state's row if the caller has just made it, else nil: Keep deletes that row if
-// another state has the column.
+// Keep checks a column as [Binder.CheckTaken] does, for a state (stored counter) whose own
+// row names the column: candidates of other states (rows that do not hold the column yet)
+// lose the column to it. made is the state's row if the caller has just made it, else nil:
+// Keep deletes that row if another state has the column.
 func (d Binder) Keep(ctx context.Context, b *Binding, c store.Column, made *staterow.Row) error {
 	for range contestTries {
 		other, taken := d.taker(ctx, b, c)
@@ -122,8 +122,9 @@ func (d Binder) busy(name string) error {
 	return d.Store.Failed(name, anchor.New("contention", "another state is opened for the column at the same time: insert again"))
 }
 
-// settle turns a candidate into a bound row, if the candidate is still as it was read
-// (before). It writes only next_value, which every user of the table may change.
+// settle turns a candidate (a row that does not hold its column yet) into a bound row, if
+// the candidate is still as it was read (before). It writes only next_value, which every
+// user of the table may change.
 func (d Binder) settle(ctx context.Context, b *Binding, name string, before *staterow.Row) error {
 	return d.changeIf(ctx, b, before, d.Store.Engine.SettleCandidate(), engine.Values{Name: name})
 }

@@ -33,8 +33,8 @@ func (e *Engine) updateCandidate() *composer {
 	return c.add("UPDATE keyfill_sequences", c.words.Hint, "\nSET ")
 }
 
-// ifCandidate adds the condition of an UPDATE of a candidate, and returns the
-// statement.
+// ifCandidate adds the condition of an UPDATE of a candidate (a row that does not hold its
+// column yet), and returns the statement.
 func (c *composer) ifCandidate() Statement {
 	c.add("\nWHERE name = ", c.arg(pName), " AND incarnation = ", c.arg(pIncarnation), " AND next_value = 0")
 	return c.statement()

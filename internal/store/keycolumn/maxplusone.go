@@ -96,9 +96,10 @@ func (k *KeyColumn) LockedMaxKey(ctx context.Context) (int64, error) {
 			return 0, err
 		}
 	}
-	// The lock is held until the transaction ends, so it is enough to prove that the
-	// transaction is open afterwards. The change of the mutex row has proven that already.
-	// If the query for the key itself takes the lock, the proof is part of the same batch.
+	// The transaction has to be open, or the lock has no effect. If the engine can test
+	// that in the query for the key, the query returns no row otherwise. On engines with a
+	// mutex row, the change of that row has proven it. Elsewhere Prove asks, which may be
+	// after the lock was taken, since an open transaction still holds the lock.
 	text, proves := k.about(way.max), r.Proof != nil && r.Engine.Proof.Prefix != ""
 	switch {
 	case proves:
