@@ -192,6 +192,59 @@ func TestSessionBind(t *testing.T) {
 	}
 }
 
+// Where the engine takes no further placeholders, LAST_INSERT_ID( ) is around the first of
+// several keys, unless the INSERT may read it. A name that is written like a word of such a
+// use counts as one, whether or not the other values are constants.
+func TestSessionAtLimit(t *testing.T) {
+	const rows = 32767 // with a placeholder for each row and each key, one more is free
+	for _, tt := range []struct {
+		head, row, tail string
+		want            bool
+	}{
+		{"INSERT INTO orders (a) VALUES", "(?)", "", true},
+		{"INSERT INTO orders (`a`) VALUES", "(?)", "", true},
+		{"INSERT INTO orders (orders.a) VALUES", "(?)", "", true},
+		{"INSERT LOW_PRIORITY INTO shop.orders PARTITION (p) (a) VALUE", "(?)", "", true},
+		{"INSERT /* a */ INTO orders -- b\n (a) VALUES", "(?)", "", true},
+		{"INSERT /*! LOW_PRIORITY */ INTO orders (a) VALUES", "(?)", "", false},
+		{"INSERT DELAYED INTO orders (a) VALUES", "(?)", "", false},
+		{"INSERT INTO orders PARTITION (row_count) (a) VALUES", "(?)", "", false},
+		{"INSERT INTO orders (row_count) VALUES", "(?)", "", false},
+		{"INSERT INTO orders (`row_count`) VALUES", "(?)", "", true},
+		{"INSERT INTO orders (row_count.a) VALUES", "(?)", "", false},
+		{"INSERT INTO orders (a, RowCount) VALUES", "(?, 1)", "", false},
+		{"INSERT INTO orders (last_insert_id) VALUES", "(?)", "", false},
+		{"INSERT INTO orders (`last_insert_id`) VALUES", "(?)", "", false},
+		{"INSERT INTO orders (``) VALUES", "(?)", "", true},
+		{"INSERT INTO orders (value) VALUES", "(?)", "", true},
+		{"INSERT INTO row_count (a) VALUES", "(?)", "", false},
+		{"INSERT INTO `row_count` (a) VALUES", "(?)", "", true},
+		{"INSERT INTO last_insert_id (a) VALUES", "(?)", "", false},
+		{"INSERT INTO `last_insert_id` (a) VALUES", "(?)", "", false},
+		{"INSERT INTO row_count.orders (a) VALUES", "(?)", "", false},
+		{"INSERT INTO row_count.shop.orders (a) VALUES", "(?)", "", false},
+		{"INSERT INTO shop.table (a) VALUES", "(?)", "", false},
+		{"INSERT INTO value (a) VALUES", "(?)", "", true},
+		{"INSERT INTO value.orders (a) VALUES", "(?)", "", false},
+		{"INSERT INTO orders (a, b) VALUES", "(?, now())", "", true},
+		{"INSERT INTO orders (a, b) VALUES", "(?, f())", "", false},
+		{"INSERT INTO orders (a, b) VALUES", "(?, @@identity)", "", false},
+		{"INSERT INTO orders (a) VALUES", "(?)", " ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id)", true},
+		{"INSERT INTO orders (row_count) VALUES", "(?)", " ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id)", false},
+		{"INSERT INTO orders (a) VALUES", "(?)", " ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id), a = f()", false},
+		{"INSERT INTO orders (a) (VALUES", "(?)", ") ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id)", false},
+	} {
+		for _, d := range []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()} {
+			target := sessions(d)("", "orders")
+			query := tt.head + strings.Repeat(" "+tt.row+",", rows-1) + " " + tt.row + tt.tail
+			p := compile.Query(d, func(_, _ string) *plans.Target { return target }, query)
+			if last := strings.Contains(bind.Text(p, true), "IF(LAST_INSERT_ID("); p.Action != plans.Fill || p.Session() != tt.want || last {
+				t.Errorf("%s: %s %s … %s: to %s, session %v with IF %v, want session %v", d.Name, tt.head, tt.row, tt.tail, p.Action, p.Session(), last, tt.want)
+			}
+		}
+	}
+}
+
 // Other engines have no LAST_INSERT_ID(key), whatever the policy wants.
 func TestSessionElsewhere(t *testing.T) {
 	const query = "INSERT INTO orders (a) VALUES (1)"

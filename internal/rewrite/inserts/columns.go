@@ -75,6 +75,7 @@ func column(p *reader.Reader, in *State) rewrite.Reason {
 	if in.Scopes != nil {
 		in.Scopes.List(column, in.Columns, plain)
 	}
+	in.suspect = in.suspect || isSuspect(column) || p.PrevEnd != at.End
 	if slices.Contains(p.Dialect.Grammar.RowIDs, column) && !in.isKey(column) {
 		in.overruled, in.overruledAt = rewrite.ErrRowID, at
 	}
@@ -107,6 +108,7 @@ func plainColumns(p *reader.Reader, in *State) bool {
 // list already has.
 func plainColumn(p *reader.Reader, in *State, t scan.Token) (again bool) {
 	name, key := p.TextOf(t), false
+	in.suspect = in.suspect || isSuspect(name)
 	for i := range in.Target.Keys {
 		if foldsPlain(p.Dialect, name, in.Target.Keys[i].Column) {
 			if in.Listed.Of(i) >= 0 {

@@ -16,6 +16,7 @@ type State struct {
 	ListAt   int    // the offset at which a column list would stand
 	judged   bool   // whether a row has values for key columns, or for columns within whose values keys are numbered
 	involved bool   // whether a value of a row is not a constant
+	suspect  bool   // whether the text from the column list to the rows must be read again for uses of LAST_INSERT_ID()
 	name     reader.Name
 	calls    []scan.Span // values of the first row that may be sets, in engines with sets
 	Merged   bool        // whether the INSERT is part of a MERGE, which accepts no sets

@@ -92,7 +92,7 @@ func rows(p *plans.Draft, in *State) rewrite.Reason {
 		in.Rows++
 		if !p.AcceptPunct(',') {
 			if !in.involved && in.SessionKey() >= 0 {
-				p.Constants = append(p.Constants, scan.Token{Kind: scan.Punct, Start: first, End: p.PrevEnd})
+				p.Constants = append(p.Constants, scan.Token{Kind: scan.Punct, Start: constantFrom(in, first), End: p.PrevEnd})
 			}
 			return ""
 		}
@@ -114,6 +114,7 @@ func rows(p *plans.Draft, in *State) rewrite.Reason {
 // rowsInBrackets reads (VALUES …), with nothing but VALUES and its rows in the brackets.
 func rowsInBrackets(p *plans.Draft, in *State) rewrite.Reason {
 	p.Advance()
+	in.suspect = true
 	if reason := valuesRows(p, in); reason != "" {
 		return reason
 	}
@@ -122,6 +123,26 @@ func rowsInBrackets(p *plans.Draft, in *State) rewrite.Reason {
 	}
 	return ""
 }
+
+// constantFrom returns where the part of an INSERT begins that cannot read
+// LAST_INSERT_ID(), and that ends with its rows of constants, the first of which is at an
+// offset. It is the offset of the verb, or of the first row if the text before it has a
+// suspect name or a clause.
+func constantFrom(in *State, first int) int {
+	n := &in.name
+	if in.suspect || in.Delayed || in.ListAt != n.End || n.Outside() != "" || isSuspect(n.Table) || isSuspect(n.Schema) {
+		return first
+	}
+	return in.Offset
+}
+
+// isSuspect reports whether a name may be written like one of the words by which
+// [plans.Draft.Plan] decides whether an INSERT reads LAST_INSERT_ID().
+func isSuspect(name string) bool {
+	return name != "" && suspects.MayHave(name) && suspects.Has(name)
+}
+
+var suspects = scan.NewWordSet("last_insert_id row_count rowcount value values set select with table ignore delayed")
 
 // isConstant reports whether a token is a value that calls and reads nothing.
 func isConstant(p *reader.Reader, t scan.Token) bool {

@@ -23,8 +23,9 @@ type Draft struct {
 
 	Tables SeenTables
 
-	// Constants are the spans of VALUES rows that hold only constants. Such rows cannot read
-	// LAST_INSERT_ID(), so undisturbed skips them.
+	// Constants are spans that cannot read LAST_INSERT_ID(), so undisturbed skips them: VALUES
+	// rows that hold only constants, together with the text from the INSERT's verb on if that
+	// has only ordinary names.
 	Constants []scan.Token
 
 	IsValuesPart  bool // whether VALUES is part of a larger query, such as a UNION, which is why it is refused

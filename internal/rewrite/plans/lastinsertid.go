@@ -140,6 +140,7 @@ func (p *Draft) undisturbed(in *Insert) bool {
 	for ; ; q.Advance() {
 		if len(rows) > 0 && q.Token.Start == rows[0].Start {
 			// Rows of constants read nothing, and are skipped.
+			q.rows = q.rows || rows[0].Start == in.Offset
 			q.last = scan.Token{Kind: scan.Punct, Start: rows[0].End - 1, End: rows[0].End}
 			q.Pos = rows[0].End
 			q.Read()
