@@ -137,9 +137,11 @@ func foreseeNumbers(ctx context.Context, x *execution.Execution) error {
 }
 
 // unknownArguments returns arguments without values for the queries that foresee sends
-// about an INSERT, since the caller of an explanation has no values.
+// about an INSERT, since the caller of an explanation has no values. A text may have few
+// placeholders and one with a number in the millions, which no engine takes. Then there are
+// as many arguments as the engine takes.
 func unknownArguments(p *plans.Plan) []driver.NamedValue {
-	args := make([]driver.NamedValue, p.Placeholders())
+	args := make([]driver.NamedValue, min(p.Placeholders(), max(p.Changes.Params.Count, p.Dialect.Params.Max)))
 	for i := range args {
 		args[i].Ordinal = i + 1
 	}
