@@ -184,9 +184,14 @@ func Note(p *plans.Draft, in *State, m int) {
 		}
 	}
 	if n := len(p.Inserts); n == cap(p.Inserts) && n > 0 {
-		// The rest of the text is likely to have as many INSERTs for its length. If it has a
-		// few more, all would be copied for them.
-		more := (n + 1) * (len(p.Text) - p.PrevEnd) / p.PrevEnd
+		// The rest of the text is likely to have as many INSERTs for its length as the text
+		// from the first one on. What precedes that, such as WITH, is not repeated. If the rest
+		// has a few more INSERTs, all would be copied for them.
+		before, read := n, in.Offset-p.Inserts[0].Offset
+		if read <= 0 { // branches of INSERT ALL, or an INSERT after those in its values
+			before, read = n+1, p.PrevEnd
+		}
+		more := before * (len(p.Text) - p.PrevEnd) / read
 		more += more/16 + 1
 		p.Inserts = slices.Grow(p.Inserts, more)
 		p.Edits = slices.Grow(p.Edits, more*len(p.Edits)/(n+1))
