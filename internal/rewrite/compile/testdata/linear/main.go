@@ -75,7 +75,13 @@ func execute(d *dialect.Dialect, lookup plans.Lookup, text string) {
 	if !p.Load {
 		bind.InlineAssumed(p, h, keysFor(p, h), p.Session)
 	}
-	for _, args := range [][]driver.NamedValue{positional(p.Placeholders()), named(text)} {
+	all := [][]driver.NamedValue{named(text)}
+	// A placeholder with a number in the millions asks for gigabytes of arguments, which no
+	// caller has.
+	if p.Placeholders() <= len(text) {
+		all = append(all, positional(p.Placeholders()))
+	}
+	for _, args := range all {
 		h, err := bind.FindHoles(p, args)
 		if err != nil {
 			continue
