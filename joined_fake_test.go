@@ -77,6 +77,11 @@ func (n *numbersDB) run(query string, args []driver.NamedValue) (rows [][]driver
 		n.back()
 	}
 	switch {
+	case has("pragma_table_xinfo") && has("sqlite_master"): // outside of a transaction
+		return [][]driver.Value{
+			{"column", "id", "INTEGER", int64(0), int64(1), nil, nil, int64(0)}, {"column", "a", "INT", int64(0), int64(0), nil, nil, int64(1)},
+			{"table", "t", "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT)", nil, nil, nil, nil, int64(0)},
+		}, nil
 	case has("pragma_table_xinfo"):
 		return [][]driver.Value{{"main", "id", "INTEGER", int64(0), int64(1), nil}, {"main", "a", "INT", int64(0), int64(0), nil}}, nil
 	case has("sqlite_master"):

@@ -37,7 +37,15 @@ func TestCatalogPostgreSQL(t *testing.T) {
 			`CREATE TABLE disabled (id int)`, `CREATE TRIGGER t AFTER INSERT ON disabled EXECUTE FUNCTION nothing()`,
 			`ALTER TABLE disabled DISABLE TRIGGER t`,
 			`CREATE TABLE ruled (id int)`, `CREATE RULE r AS ON INSERT TO ruled DO ALSO NOTIFY x`,
-			`CREATE TABLE child (id int REFERENCES integers)`)
+			`CREATE TABLE child (id int REFERENCES integers)`,
+			`CREATE TABLE empty ()`,
+			`CREATE TABLE heir (x text COLLATE "POSIX" UNIQUE) INHERITS (child)`,
+			`CREATE TABLE hiding (id bigint PRIMARY KEY, v varchar(9) DEFAULT 'x' UNIQUE, d date, UNIQUE (v, id))`, `ALTER TABLE hiding ENABLE ROW LEVEL SECURITY`,
+			`CREATE UNIQUE INDEX hiding_by_v ON hiding (v)`, `CREATE INDEX hiding_hashed ON hiding USING hash (d)`, `CREATE UNIQUE INDEX hiding_lower ON hiding (lower(v))`,
+			`CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`,
+			`CREATE TABLE folding (id text COLLATE folded PRIMARY KEY)`,
+			`CREATE MATERIALIZED VIEW kept AS SELECT id FROM integers`, `CREATE UNIQUE INDEX kept_id ON kept (id)`,
+			`CREATE FOREIGN DATA WRAPPER nowhere`, `CREATE SERVER nobody FOREIGN DATA WRAPPER nowhere`, `CREATE FOREIGN TABLE far (id int) SERVER nobody`)
 		c.checkTables(t, map[string]string{
 			"integers": lines(
 				"table integers, triggers no",

@@ -6,9 +6,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/catalog"
 )
@@ -88,6 +90,45 @@ func (s *session) checkTables(t *testing.T, want map[string]string) {
 		if text := describeTable(got); text != want {
 			t.Errorf("%s:\n%s\nwant\n%s", table, text, want)
 		}
+	}
+	s.checkListed(t)
+}
+
+// checkListed compares what is read about each table with what the list of all tables says
+// about it, and with what is read where no transaction is open.
+func (s *session) checkListed(t *testing.T) {
+	t.Helper()
+	err := s.conn.Raw(func(c any) error {
+		q := catalog.Conn(c.(driver.Conn))
+		all, err := catalog.List(t.Context(), s.Dialect, q, nil)
+		if err != nil {
+			return err
+		}
+		for _, listed := range all.Tables {
+			if !listed.Visible {
+				continue
+			}
+			read, err := catalog.Read(t.Context(), s.Dialect, q, "", s.Dialect.FoldTable(listed.Name, true))
+			if err != nil {
+				t.Errorf("%s: %v", listed.Name, err)
+				continue
+			}
+			outside, err := catalog.ReadOutside(t.Context(), s.Dialect, q, "", s.Dialect.FoldTable(listed.Name, true))
+			if err != nil || !reflect.DeepEqual(outside, read) {
+				t.Errorf("%s: outside of a transaction %+v, %v\nwant %+v", listed.Name, outside, err, read)
+			}
+			want := *listed.Table
+			if s.Dialect.Family == dialect.FamilyMySQL { // a list does not ask for rights
+				want.InsertTriggers, want.KeyTriggers = read.InsertTriggers, read.KeyTriggers
+			}
+			if !reflect.DeepEqual(read, &want) {
+				t.Errorf("%s is read as\n%+v\nand listed as\n%+v", listed.Name, read, &want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

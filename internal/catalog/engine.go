@@ -12,6 +12,13 @@ type engine struct {
 	read    reader
 	implied implier
 
+	// readOutside does what read does where no transaction is open; nil if read is as fast.
+	readOutside reader
+
+	// readPlace does what read and Place do, by one query. It returns nil if that cannot
+	// answer both. If it is nil, no query can.
+	readPlace func(ctx context.Context, q Querier, schema, table string) (Where, *Table, error)
+
 	// list lists the tables, with a number of queries that does not depend on the number of
 	// tables. If it is nil, each table is read when it is looked for.
 	list func(ctx context.Context, q Querier, schemas []string) (*Overview, error)
@@ -50,7 +57,7 @@ const writeColumn = "write its name as the table has it, or add it to the table"
 // engines holds the engines by family.
 var engines = map[dialect.Family]*engine{
 	dialect.FamilyMySQL: {
-		read: readMySQL, implied: impliedBy(showColumns),
+		read: readMySQL, readPlace: readPlaceMySQL, implied: impliedBy(showColumns),
 		list:  listMySQL,
 		names: "SELECT CAST(table_name AS CHAR) FROM information_schema.tables WHERE table_schema = COALESCE(?, DATABASE())",
 
@@ -77,7 +84,7 @@ AND CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname 
 		noColumn: writeColumn,
 	},
 	dialect.FamilySQLite: {
-		read: readSQLite, implied: impliedSQLite,
+		read: readSQLite, readOutside: readOutsideSQLite, implied: impliedSQLite,
 		list:      listSQLite,
 		names:     "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND ?1 IS NULL",
 		temporary: temporaryInSQLite, locate: locateInSQLite,

@@ -25,6 +25,32 @@ func Read(ctx context.Context, d *dialect.Dialect, q Querier, schema, table stri
 	if d.ExactTables {
 		read = readExactMySQL
 	}
+	return found(ctx, q, read, schema, table)
+}
+
+// ReadOutside does what [Read] does on a connection on which no transaction is open, with
+// fewer queries on SQLite.
+func ReadOutside(ctx context.Context, d *dialect.Dialect, q Querier, schema, table string) (*Table, error) {
+	if e := engines[d.Family]; e != nil && e.readOutside != nil {
+		return found(ctx, q, e.readOutside, schema, table)
+	}
+	return Read(ctx, d, q, schema, table)
+}
+
+// ReadPlace returns what [Place] returns, and what [Read] returns if one query can answer
+// both; otherwise the table is nil.
+func ReadPlace(ctx context.Context, d *dialect.Dialect, q Querier, schema, table string) (Where, *Table, error) {
+	if e := engines[d.Family]; e.readPlace != nil && !d.ExactTables {
+		if at, t, err := e.readPlace(ctx, q, schema, table); t != nil || err != nil {
+			return at, t, err
+		}
+	}
+	at, err := Place(ctx, d, q)
+	return at, nil, err
+}
+
+// found returns what read returns, and ErrNoTable if that is nil.
+func found(ctx context.Context, q Querier, read reader, schema, table string) (*Table, error) {
 	t, err := read(ctx, q, schema, table)
 	if err != nil {
 		return nil, err

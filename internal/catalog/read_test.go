@@ -57,6 +57,15 @@ var reads = []struct {
 		{"grant", int64(0), nil, nil, nil, nil, nil, nil, int64(1), nil, nil},
 	}}},
 	{"postgres", dialect.PostgreSQL(), "sales", "orders", [][][]any{{
+		{"sales", []byte("orders"), true, false, "true", true, false, "id", "integer", "int4", int64(-1), "N", "", "", "nextval('s'::regclass)", nil, "orders_pkey", true, int64(1), false},
+		{"sales", "orders", true, false, true, true, false, "code", "character varying(20)", "varchar", "24", "S", "", "", nil, "default", nil, "t", "2", "f"},
+		{"sales", "orders", true, false, true, true, false, "code", "character varying(20)", "varchar", "24", "S", "", "", nil, "default", "orders_code", false, "1", "f"},
+		{"sales", "orders", true, false, true, true, false, "n", "numeric(10,2)", "numeric", "655366", "N", "", "", nil, nil, nil, nil, nil, nil},
+	}}},
+	{"postgres_empty", dialect.PostgreSQL(), "", "orders", [][][]any{{{"sales", "orders", false, false, false, false, false, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}}}},
+	{"postgres_any", dialect.PostgreSQL(), "sales", "orders", [][][]any{{
+		{"sales", "orders", true, false, true, true, false, "id", "integer", "int4", int64(-1), "N", "d", "", nil, nil, "orders_pkey", true, int64(1), true},
+	}, {
 		{int64(0), int64(0), "sales", []byte("orders"), "false", []byte("true"), "false", "true", "true", "false", nil, nil, nil},
 		{int64(1), int64(1), "id", "integer", "int4", "-1", "N", "", "", "nextval('s'::regclass)", nil, nil, nil},
 		{int64(1), "2", "code", "character varying(20)", "varchar", "24", "S", "", "", nil, "default", nil, nil},
@@ -208,6 +217,96 @@ func TestReadFaults(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// mainTable is the answer of SQLite about a table of the database main.
+var mainTable = [][]any{
+	{"index", "code", "NOCASE", int64(1), "u", int64(0), int64(1), int64(1)},
+	{"index", "code", "BINARY", int64(0), "c", int64(1), int64(1), int64(0)},
+	{"column", "code", "TEXT", int64(0), int64(0), nil, nil, int64(1)},
+	{"column", "id", "INTEGER", int64(0), int64(1), nil, nil, int64(0)},
+	{"table", "Orders", "CREATE TABLE Orders(id INTEGER PRIMARY KEY AUTOINCREMENT, code TEXT UNIQUE)", nil, nil, nil, nil, int64(0)},
+	{"trigger", "orders_added", "CREATE TRIGGER orders_added AFTER INSERT ON Orders BEGIN SELECT 1; END", nil, nil, nil, nil, int64(0)},
+}
+
+// TestReadOutside: outside of a transaction one query reads a table of SQLite's database
+// main. A temporary table of the same name, and a table of another database, are read as
+// inside of a transaction.
+func TestReadOutside(t *testing.T) {
+	hidden := append([][]any{{"hidden", "orders", "CREATE TEMP TABLE orders(id INTEGER)", nil, nil, nil, nil, int64(0)}}, mainTable...)
+	temporary := [][][]any{
+		{{"temp", "id", "INTEGER", int64(0), int64(0), nil}},
+		{{"table", "orders", "CREATE TEMP TABLE orders(id INTEGER)", nil, nil, nil, nil}},
+	}
+	const main = "main.Orders: triggers yes, view false\nid INTEGER: integer 63 AUTOINCREMENT rowid led unique Orders.id alone\ncode TEXT: text 0 led unique Orders.code alone collation BINARY\n"
+	const temp = "temp.orders: triggers no, view false\nid INTEGER: integer 63\n"
+	for _, c := range []struct {
+		name, schema string
+		answers      [][][]any
+		queries      int
+		want         string
+	}{
+		{"without a schema", "", [][][]any{mainTable}, 1, main},
+		{"with its schema", "main", [][][]any{hidden}, 1, main},
+		{"hidden", "", append([][][]any{hidden}, temporary...), 3, temp},
+		{"elsewhere", "", append([][][]any{{}}, temporary...), 3, temp},
+		{"another schema", "temp", temporary, 2, temp},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := &script{answers: c.answers}
+			table, err := catalog.ReadOutside(context.Background(), dialect.SQLite(), q, c.schema, "orders")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := describe(table); got != c.want || len(q.log) != c.queries {
+				t.Errorf("%d queries, want %d:\n%s\nwant\n%s", len(q.log), c.queries, got, c.want)
+			}
+		})
+	}
+	for i := range mainTable[0] {
+		odd := append([]any{}, mainTable[0]...)
+		odd[i] = struct{}{}
+		q := &script{answers: [][][]any{append([][]any{odd}, mainTable[1:]...)}}
+		if table, err := catalog.ReadOutside(context.Background(), dialect.SQLite(), q, "", "orders"); (err == nil) == (table == nil) {
+			t.Errorf("value %d is odd: %v, %v", i+1, table, err)
+		}
+	}
+	q := &script{answers: [][][]any{{{"shop", "orders", "BASE TABLE", "InnoDB"}}, {}}}
+	if _, err := catalog.ReadOutside(context.Background(), dialect.MySQL().WithExactTables(), q, "", "orders"); err != nil {
+		t.Errorf("another engine: %v", err)
+	}
+}
+
+// TestReadPlace: one query returns a table of MySQL and the database of the session. If it
+// cannot, the database alone is asked for.
+func TestReadPlace(t *testing.T) {
+	row := func(name, schema string) [][]any {
+		return [][]any{
+			{"table", int64(-1), name, schema, "BASE TABLE", "InnoDB", "shop", nil, nil, nil, nil},
+			{"column", int64(1), "id", "bigint", "bigint", "", nil, nil, nil, nil, nil},
+		}
+	}
+	place := [][]any{{"shop"}}
+	for _, c := range []struct {
+		name    string
+		d       *dialect.Dialect
+		answers [][][]any
+		isRead  bool
+	}{
+		{"exact", dialect.MySQL(), [][][]any{row("orders", "shop")}, true},
+		{"other case", dialect.MySQL(), [][][]any{row("Orders", "shop"), place}, false},
+		{"missing", dialect.MariaDB(), [][][]any{{}, place}, false},
+		{"names by case", dialect.MySQL().WithExactTables(), [][][]any{place}, false},
+		{"another engine", dialect.PostgreSQL(), [][][]any{place}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := &script{answers: c.answers}
+			at, table, err := catalog.ReadPlace(context.Background(), c.d, q, "", "orders")
+			if err != nil || at.Place != "shop" || (table != nil) != c.isRead || len(q.log) != len(c.answers) {
+				t.Errorf("%+v, %v, %v after %d queries", at, table, err, len(q.log))
+			}
+		})
 	}
 }
 
