@@ -9,6 +9,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 )
 
@@ -151,8 +152,14 @@ func (db *Tables) CatalogTable(ctx context.Context, g *Session, d *dialect.Diale
 
 // catalogTable does what Tables.CatalogTable does, and waits at most wait.
 func catalogTable(ctx context.Context, g *Session, d *dialect.Dialect, schema, name string, db *Tables, wait time.Duration) (*catalog.Table, error) {
-	if db.StatesOnConnection() || g.IsAltered() {
+	switch {
+	case db.StatesOnConnection() && g.Tx == session.Outside:
+		return catalog.ReadOutside(ctx, d, catalog.Conn(g.Own()), schema, name)
+	case db.StatesOnConnection() || g.IsAltered():
 		return catalog.Read(ctx, d, catalog.Conn(g.Own()), schema, name)
+	}
+	if t := g.takeAhead(schema, name); t != nil {
+		return t, nil
 	}
 	q, err := db.Stores.Catalog()
 	if err != nil {
@@ -160,7 +167,7 @@ func catalogTable(ctx context.Context, g *Session, d *dialect.Dialect, schema, n
 	}
 	var t *catalog.Table
 	err = Apart(ctx, g, []store.Column{{Table: name}}, func(ctx context.Context) error {
-		return table.AskCatalog(ctx, d, wait, q, LentConn(g), func(ctx context.Context, q catalog.Querier) (err error) {
+		return table.AskCatalog(ctx, d, wait, q, lender(g), func(ctx context.Context, q catalog.Querier) (err error) {
 			t, err = catalog.Read(ctx, d, q, schema, name)
 			return err
 		})

@@ -23,6 +23,9 @@ func LentConn(g *Session) driver.Conn {
 	return g.Own()
 }
 
+// lender returns a function that returns LentConn(g).
+func lender(g *Session) func() driver.Conn { return func() driver.Conn { return LentConn(g) } }
+
 // Held adds a possible cause to the error of a store that has not answered: the
 // statement's transaction keeps a connection of the same server.
 func (g *Session) Held(err error) error {

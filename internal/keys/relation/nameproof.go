@@ -249,7 +249,7 @@ func proofWorks(ctx context.Context, g *Session, d *dialect.Dialect) (bool, erro
 	const schema, name = "pg_catalog", "pg_class"
 	try := func(query string) (rows int, raised error, err error) {
 		query = proofNames(d, schema, name).Replace(query)
-		err = table.AskCatalog(ctx, d, db.StoreWait, q, LentConn(g), func(ctx context.Context, q catalog.Querier) error {
+		err = table.AskCatalog(ctx, d, db.StoreWait, q, lender(g), func(ctx context.Context, q catalog.Querier) error {
 			all, err := q.Rows(ctx, query)
 			if sqlcode.Answered(err) && sqlcode.ClassOf(d, err) != dialect.ErrorPassing {
 				raised, err = err, nil

@@ -65,6 +65,7 @@ func outside(p *plans.Plan) bool {
 // An error is the driver's own, or a store's.
 func (g *Session) PlanByPlace(ctx context.Context, e *table.Engine, query string, p *plans.Plan) (*plans.Plan, table.Naming, error) {
 	plain := e.Names
+	g.ahead = readAhead{}
 	if !g.Tables.PlaceMatters(e, query, p) {
 		return p, plain, nil
 	}
@@ -74,16 +75,12 @@ func (g *Session) PlanByPlace(ctx context.Context, e *table.Engine, query string
 	if !g.Place.Asked && p.Reads()&effects.ReadsCount != 0 && len(p.Inserts) > 0 {
 		return p.Withheld(rewrite.ErrPlace), plain, nil
 	}
-	at, err := g.PlaceNow(ctx)
+	at, home, err := g.places(ctx, e, p)
 	switch {
-	case errors.Is(err, catalog.ErrPlace) && len(p.Inserts) > 0:
+	case errors.Is(err, catalog.ErrPlace) && at == nil && len(p.Inserts) > 0:
 		return p.Withheld(rewrite.ErrPlace), plain, nil
 	case err != nil:
 		return nil, plain, err
-	}
-	home, err := g.Tables.home(ctx, g)
-	if err != nil {
-		return nil, plain, g.Held(err)
 	}
 	if e.Dialect.Place.Database && len(p.Inserts) > 0 && (at != home || elsewhere(e, p, at)) {
 		return p.Withheld(rewrite.ErrPlace), plain, nil

@@ -23,6 +23,7 @@ type Session struct {
 	gates         map[*table.Table]*table.Gate // what is known from the catalog about tables that only this connection sees
 	temporary     table.TemporaryGates
 	own           ownTables
+	ahead         readAhead
 	AlteredTables AlteredTables
 	Drawn         Drawn
 }

@@ -2,6 +2,7 @@ package relation
 
 import (
 	"context"
+	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/catalog"
@@ -22,26 +23,41 @@ func (g *Session) AskPlaceEarly(ctx context.Context) {
 // home returns the place (the schema or search path) that a connection has when the
 // database is opened.
 func (db *Tables) home(ctx context.Context, g *Session) (*session.Location, error) {
+	home, _, err := db.homeReading(ctx, lender(g), nil)
+	return home, err
+}
+
+// homeReading does what home does. If the server accepts no more connections of keyfill,
+// it asks on the connection that lent returns. If it has to ask, and the same query can
+// read the facts about t, which may be nil, it returns these too.
+func (db *Tables) homeReading(ctx context.Context, lent func() driver.Conn, t *table.Table) (*session.Location, *catalog.Table, error) {
 	p := &db.Places
 	if home := p.Home.Load(); home != nil {
-		return home, nil
+		return home, nil, nil
 	}
 	if db.StatesOnConnection() {
-		return p.Of(""), nil
+		return p.Of(""), nil, nil
 	}
 	q, err := db.Stores.Catalog()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var where catalog.Where
-	err = table.AskCatalog(ctx, db.Dialect(), db.StoreWait, q, LentConn(g), func(ctx context.Context, q catalog.Querier) (err error) {
+	var found *catalog.Table
+	err = table.AskCatalog(ctx, db.Dialect(), db.StoreWait, q, lent, func(ctx context.Context, q catalog.Querier) (err error) {
+		if t != nil {
+			if where, found, err = catalog.ReadPlace(ctx, db.Dialect(), q, t.Rule.Schema, t.Rule.Name); err == nil {
+				return nil
+			}
+			found = nil // the facts are asked for again, with an error of their own
+		}
 		where, err = catalog.Place(ctx, db.Dialect(), q)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return p.KeepHome(where), nil
+	return p.KeepHome(where), found, nil
 }
 
 // locate returns the schema of the table that a name without a schema means in a place
@@ -63,7 +79,7 @@ func (db *Tables) locate(ctx context.Context, g *Session, at *session.Location, 
 	}
 	var found string
 	var stays bool
-	err = table.AskCatalog(ctx, db.Dialect(), db.StoreWait, q, LentConn(g), func(ctx context.Context, q catalog.Querier) (err error) {
+	err = table.AskCatalog(ctx, db.Dialect(), db.StoreWait, q, lender(g), func(ctx context.Context, q catalog.Querier) (err error) {
 		found, stays, err = catalog.Locate(ctx, db.Dialect(), q, at.Answer, name)
 		return err
 	})

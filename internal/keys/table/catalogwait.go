@@ -15,13 +15,13 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// AskCatalog queries the catalog through q, on a connection of keyfill's own, or on
-// lent if the server accepts no more connections. lent may be nil. If neither works, it
-// tries again until wait (the policy's store_wait) is over. It formats the driver's
+// AskCatalog queries the catalog through q, on a connection of keyfill's own, or on the
+// one that lent returns if the server accepts no more connections. lent may be nil or
+// return nil. If neither works, AskCatalog tries again until wait (the policy's store_wait) is over. It formats the driver's
 // error into a new one, since a driver.ErrBadConn would make database/sql throw away
 // the application's connection. If the error is nil, the caller may read what ask has
 // set.
-func AskCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, q catalog.Querier, lent driver.Conn, ask func(context.Context, catalog.Querier) error) error {
+func AskCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, q catalog.Querier, lent func() driver.Conn, ask func(context.Context, catalog.Querier) error) error {
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	var answered error // the server's last answer, which says more than that the time is over
@@ -30,8 +30,10 @@ func AskCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, q c
 		if lent != nil && IsFull(err) {
 			// A driver may close a connection whose context has ended, so this query is not
 			// limited by wait.
-			if err := ask(ctx, catalog.Conn(lent)); err == nil || errors.Is(err, catalog.ErrNoTable) {
-				return err
+			if c := lent(); c != nil {
+				if err := ask(ctx, catalog.Conn(c)); err == nil || errors.Is(err, catalog.ErrNoTable) {
+					return err
+				}
 			}
 			lent = nil // ask on this connection only once
 		}
