@@ -36,7 +36,9 @@ func RoundTrips(t *testing.T, s Counted, spare func(failed int) int) {
 		t.Error(err)
 	}
 	failed := int(src.Stats().Fetching.Errors)
-	if n := s.Count(); n < blocks || n > blocks+spare(failed) {
+	n := s.Count()
+	t.Logf("%d round trips for %d blocks", n, blocks)
+	if n < blocks || n > blocks+spare(failed) {
 		t.Errorf("%d round trips for %d blocks, and %d questions that failed", n, blocks, failed)
 	}
 }
