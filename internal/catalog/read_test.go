@@ -264,6 +264,10 @@ func TestReadOutside(t *testing.T) {
 			}
 		})
 	}
+	failing := &failsFirst{script{answers: append([][][]any{{}}, temporary...)}}
+	if table, err := catalog.ReadOutside(context.Background(), dialect.SQLite(), failing, "", "orders"); err != nil || describe(table) != temp {
+		t.Errorf("main is locked: %v, %v", table, err)
+	}
 	for i := range mainTable[0] {
 		odd := append([]any{}, mainTable[0]...)
 		odd[i] = struct{}{}
@@ -276,6 +280,17 @@ func TestReadOutside(t *testing.T) {
 	if _, err := catalog.ReadOutside(context.Background(), dialect.MySQL().WithExactTables(), q, "", "orders"); err != nil {
 		t.Errorf("another engine: %v", err)
 	}
+}
+
+// failsFirst is a Querier whose first query fails.
+type failsFirst struct{ script }
+
+func (q *failsFirst) Rows(ctx context.Context, query string, args ...any) ([][]any, error) {
+	rows, err := q.script.Rows(ctx, query, args...)
+	if len(q.log) == 1 {
+		err = errors.New("database is locked")
+	}
+	return rows, err
 }
 
 // TestReadPlace: one query returns a table of MySQL and the database of the session. If it

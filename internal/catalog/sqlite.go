@@ -73,7 +73,9 @@ func readOutsideSQLite(ctx context.Context, q Querier, schema, table string) (*T
 	}
 	all, err := q.Rows(ctx, mainSQLite, table, table, table, table)
 	if err != nil {
-		return nil, err
+		// Another process may have locked the file of main, which a temporary table does not
+		// need.
+		return readSQLite(ctx, q, schema, table)
 	}
 	var columns, rows [][]any
 	isHidden := false
