@@ -1,8 +1,10 @@
 package keyfill_test
 
 import (
+	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -125,6 +127,68 @@ func TestSettingsExplained(t *testing.T) {
 		}
 		if want == "refuse" && (ex.Reason != rewrite.ErrSettings.Error() || ex.SQL != twoWays || ex.Table != "t") {
 			t.Errorf("sql_mode %q: Explain = %+v", mode, ex)
+		}
+	}
+}
+
+// TestConversionUnasked: where stores are replaced, no engine is asked whether it converts
+// the bytes of a key; elsewhere it is asked once, and not in front of an INSERT that reads
+// the count of rows, which gets a literal.
+func TestConversionUnasked(t *testing.T) {
+	for name, tt := range map[string]struct {
+		query  string
+		change func(*keyfill.Options)
+		asked  int
+		bytes  bool // the key is an argument
+	}{
+		"asked":           {"INSERT INTO t (a) VALUES (?)", nil, 1, true},
+		"reads the count": {"INSERT INTO t (a, n) VALUES (?, ROW_COUNT())", nil, 0, false},
+		"stood in": {"INSERT INTO t (a) VALUES (?)", func(o *keyfill.Options) {
+			o.Reservers = func(string) keysource.Reserver { return nil }
+		}, 0, true},
+	} {
+		for _, prepared := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/%v", name, prepared), func(t *testing.T) {
+				d := &fakeDriver{strength: contexts}
+				d.query = func(query string, _ []driver.NamedValue) (driver.Rows, error) {
+					if query != dialect.MySQL().Conversion {
+						return &fakeRows{}, nil
+					}
+					return &fakeRows{columns: []string{"c"}, rows: [][]driver.Value{{int64(0)}}}, nil
+				}
+				o := keyfill.Options{Policy: config("mysql")}
+				o.Policy.Tables["t*"] = policy.Table{Column: "id", Layout: dialect.SequentialAsBinary}
+				if tt.change != nil {
+					tt.change(&o)
+				}
+				db := open(t, d, o)
+				ctx, _ := keyfill.Record(t.Context())
+				for range 2 {
+					exec := func(args ...any) (sql.Result, error) { return db.ExecContext(ctx, tt.query, args...) }
+					if prepared {
+						stmt, err := db.PrepareContext(ctx, tt.query)
+						if err != nil {
+							t.Fatal(err)
+						}
+						defer stmt.Close()
+						exec = func(args ...any) (sql.Result, error) { return stmt.ExecContext(ctx, args...) }
+					}
+					if _, err := exec(1); err != nil {
+						t.Fatal(err)
+					}
+				}
+				asked := 0
+				for _, c := range d.sent() {
+					if c.query == dialect.MySQL().Conversion {
+						asked++
+					} else if strings.HasPrefix(c.query, "INSERT") && (len(c.args) == 2) != tt.bytes {
+						t.Errorf("%q is sent with %d arguments", c.query, len(c.args))
+					}
+				}
+				if asked != tt.asked {
+					t.Errorf("asked %d times, want %d", asked, tt.asked)
+				}
+			})
 		}
 	}
 }

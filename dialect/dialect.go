@@ -92,8 +92,9 @@ type Dialect struct {
 	LeavesNoTrace bool
 
 	// Conversion is a query that returns 1 if the session may store other bytes than an
-	// argument has, and otherwise 0. It is empty if every session stores an argument's own
-	// bytes.
+	// argument of a prepared statement has, plus 2 if it may read other bytes in a string
+	// than a driver has quoted there, and otherwise 0. It is empty if every session stores
+	// an argument's own bytes.
 	Conversion string
 
 	// Cluster is a query that returns 1 or "on" if another server takes writes too, so

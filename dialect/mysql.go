@@ -72,9 +72,10 @@ var mysql = Dialect{
 		// MySQL 8.4 manual, "UUID_SHORT()": each call counts its lower 56 bits up.
 		PerRow: "(UUID_SHORT() & 140737488355327)",
 		Tails: Tails{
-			UUID:   "CONCAT({prefix}, LPAD(LOWER(HEX({before} + {row})), 12, '0'))",
-			ULID:   "CONCAT({prefix}, LPAD(HEX({before} + {row}), 12, '0'))",
-			Binary: "UNHEX(CONCAT({prefix}, LPAD(HEX({before} + {row}), 12, '0')))",
+			UUID: "CONCAT({prefix}, LPAD(LOWER(HEX({before} + {row})), 12, '0'))",
+			ULID: "CONCAT({prefix}, LPAD(HEX({before} + {row}), 12, '0'))",
+			// UNHEX reads bytes, so it returns NULL where the session's strings are UTF-16.
+			Binary: "UNHEX(CONVERT(CONCAT({prefix}, LPAD(HEX({before} + {row}), 12, '0')) USING latin1))",
 		},
 		Server: []string{"@@version", "@@log_bin", "@@binlog_format"},
 		Major:  8,
@@ -93,7 +94,8 @@ var mysql = Dialect{
 	BytesAreText:  true,
 	FirstID:       true,
 	UncountedRows: true, // the results of go-sql-driver/mysql do not count the rows of a statement that returns rows
-	Conversion:    "SELECT @@character_set_client <> @@character_set_connection AND 'binary' NOT IN (@@character_set_client, @@character_set_connection)",
+	Conversion: "SELECT (@@character_set_client <> @@character_set_connection AND 'binary' NOT IN (@@character_set_client, @@character_set_connection)) + " +
+		"2 * (@@character_set_client IN ('big5', 'cp932', 'gb18030', 'gbk', 'sjis'))",
 	Cluster:       "SELECT @@wsrep_on",
 	DefaultLayout: SequentialAsString,
 	ZeroIsNoKey:   true,

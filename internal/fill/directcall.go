@@ -153,6 +153,11 @@ func (d *directCall) decide(ctx context.Context) (*execution.Execution, executio
 	case executor.Waits(&c.Conn, p, h, d.by, len(d.args)):
 		return nil, execution.Event{}, driver.ErrSkip
 	}
+	if !inline && len(d.args) > 0 {
+		if inline, err = changesBytes(ctx, &c.Conn, p, session.ConvertsQuoted); err != nil {
+			return nil, execution.Event{}, err
+		}
+	}
 	return d.fill(ctx, p, h, inline)
 }
 

@@ -19,8 +19,9 @@ import (
 )
 
 // plainOn returns the fast path ([execution.Plain]) for a text on the connection, nil
-// if the treatment of the text has to be decided there.
-func plainOn(ctx context.Context, s *execution.SeenText, c *execution.Conn) *execution.Plain {
+// if the treatment of the text has to be decided there. in is the way in which the driver
+// sends arguments, by what a session may do to them.
+func plainOn(ctx context.Context, s *execution.SeenText, c *execution.Conn, in session.Conversion) *execution.Plain {
 	if s == nil {
 		return nil
 	}
@@ -35,7 +36,7 @@ func plainOn(ctx context.Context, s *execution.SeenText, c *execution.Conn) *exe
 		}
 		s.Plain.Store(f)
 	}
-	if f.Plain == nil || policy.Mode(c.DB.Mode.Load()) != policy.ModeFill || !session.MeansAsSeen(&c.Conn.Conn, f.Home) || !f.Plain.Suits(ctx, c) {
+	if f.Plain == nil || policy.Mode(c.DB.Mode.Load()) != policy.ModeFill || !session.MeansAsSeen(&c.Conn.Conn, f.Home) || !f.Plain.Suits(ctx, c, in) {
 		return nil
 	}
 	return f.Plain
@@ -55,7 +56,7 @@ func (c *Conn) ExpectsSkip(ctx context.Context, by session.Route, args int) bool
 		return false
 	}
 	waits := f.Joined && !c.DB.Driver.Executes
-	return (waits || c.Skips[by].Times > 0) && c.Can[by] && plainOn(ctx, c.Seen, &c.Conn) != nil && (waits || c.Skips[by].IsExpected())
+	return (waits || c.Skips[by].Times > 0) && c.Can[by] && plainOn(ctx, c.Seen, &c.Conn, session.ConvertsPrepared) != nil && (waits || c.Skips[by].IsExpected())
 }
 
 // plainRun is one execution of a text by the fast path ([execution.Plain]).
@@ -130,7 +131,7 @@ func (r *plainRun) execution() *execution.Execution {
 // execPlain executes a text by the fast path. done is false if the treatment of the
 // text has to be decided; then nothing was done.
 func execPlain(ctx context.Context, c *execution.Conn, s *execution.SeenText, args []driver.NamedValue) (res driver.Result, done bool, err error) {
-	p := plainOn(ctx, s, c)
+	p := plainOn(ctx, s, c, session.ConvertsQuoted)
 	if p == nil || p.Joined || !c.Can[session.ByExec] {
 		return nil, false, nil
 	}
@@ -238,7 +239,7 @@ func (r *plainRun) counts() *report.TableTally {
 
 // queryPlain does what execPlain does, for a text that returns rows.
 func queryPlain(ctx context.Context, c *execution.Conn, s *execution.SeenText, args []driver.NamedValue) (rows driver.Rows, done bool, err error) {
-	p := plainOn(ctx, s, c)
+	p := plainOn(ctx, s, c, session.ConvertsQuoted)
 	if p == nil || p.Joined || !c.Can[session.ByQuery] {
 		return nil, false, nil
 	}

@@ -7,12 +7,13 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
+	"github.com/keyfill/keyfill/internal/session"
 )
 
 // preparePlain prepares a text that has a fast path ([execution.Plain]). done is false
 // if the treatment of the text has to be decided; then nothing was done.
 func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText) (stmt driver.Stmt, done bool, err error) {
-	p := plainOn(ctx, s, c)
+	p := plainOn(ctx, s, c, session.ConvertsPrepared)
 	if p == nil || c.Parked.Any() && c.Parked.AnyInline() || s.Plain.Load().Home != nil && s.Engine.Dialect.Place.Tables != "" {
 		return nil, false, nil // there is no fast path, or the text has to prove at each execution what its table's name means
 	}
@@ -52,7 +53,7 @@ func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainR
 // answered driver.ErrSkip), which have to be executed first.
 func isAsPrepared(ctx context.Context, s *statement) bool {
 	c := s.conn
-	return !c.Parked.Any() && (s.found.at == nil || c.Place.Asked && !isElsewhere(s, c.Place.At)) && s.plain.Suits(ctx, c)
+	return !c.Parked.Any() && (s.found.at == nil || c.Place.Asked && !isElsewhere(s, c.Place.At)) && s.plain.Suits(ctx, c, session.ConvertsPrepared)
 }
 
 // beginJoined returns the execution of a statement whose only key is drawn in the

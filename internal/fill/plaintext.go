@@ -39,7 +39,7 @@ func newPlain(tables *relation.Tables, p *plans.Plan) *execution.Plain {
 	case p.ProvesOpen(), executor.Miscounts(tables, p), k.Source == nil && executor.MayLeaveOut(p):
 		return nil
 	}
-	return &execution.Plain{Plan: p, Joined: k.Rule.Joined, In: in, Table: t, Key: i, Session: p.Session, Sets: p.Dialect.Grammar.ValueSets,
+	return &execution.Plain{Plan: p, Bytes: bindsBytes(p), Joined: k.Rule.Joined, In: in, Table: t, Key: i, Session: p.Session, Sets: p.Dialect.Grammar.ValueSets,
 		IsOne: in.Rows == 1 && in.Upsert.Conflict == plans.ConflictError}
 }
 

@@ -58,6 +58,7 @@ func (r *preparation) prepareOnce(ctx context.Context) (driver.Stmt, error) {
 	}
 	if x := c.Parked.TakeInline(r.query, p); x != nil {
 		s.literal, s.text, s.once, s.session, s.sends = true, x.Outgoing.Text, x, x.Form.Session, x.Form.Session
+		s.unsent = len(x.Args) - len(x.Outgoing.Sent)
 		s.Stmt, err = c.PrepareContext(ctx, x.Outgoing.Text)
 		if execution.IsBadConn(err) {
 			x.Recording.Recorder.Lose(x)

@@ -11,6 +11,7 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
@@ -27,15 +28,13 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	if s.kept {
 		return s.beginKept(ctx, args)
 	}
-	if bindsBytes(s.plan) {
-		converts, err := session.ConvertsArguments(ctx, &c.Conn.Conn)
-		if err != nil {
-			return nil, err
-		}
-		if converts {
-			s.literal = true // until the session no longer converts arguments, which would change keys of bytes
-			return s.again(ctx, args)
-		}
+	changes, err := changesBytes(ctx, c, s.plan, session.ConvertsPrepared)
+	if err != nil {
+		return nil, err
+	}
+	if changes {
+		s.literal = true // until the session no longer converts arguments, which would change keys of bytes
+		return s.again(ctx, args)
 	}
 	if s.literal {
 		x := s.once
@@ -69,6 +68,20 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 		return nil, err
 	}
 	return s.fill(ctx, x)
+}
+
+// changesBytes reports whether the session may store other bytes than a key of the plan
+// has, if the key is an argument. in is the way in which the driver sends arguments. An
+// error is the driver's own.
+func changesBytes(ctx context.Context, c *execution.Conn, p *plans.Plan, in session.Conversion) (bool, error) {
+	if !bindsBytes(p) {
+		return false, nil
+	}
+	if _, known := session.KnownConversion(&c.Conn.Conn); !known && p.Reads()&effects.ReadsCount != 0 {
+		return true, nil // a question would change what the statement reads
+	}
+	as, err := session.ConversionNow(ctx, &c.Conn.Conn)
+	return as&in != 0, err
 }
 
 // bindsBytes reports whether a key of the plan consists of bytes.
@@ -199,7 +212,7 @@ func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execu
 		outcome.Account{X: x}.CountNoKey(err)
 		return nil, s.conn.DB.Stats.RefuseBound(ctx, s.query, err)
 	}
-	if err := s.replace(ctx, x.Outgoing.Text); err != nil {
+	if err := replaceFor(ctx, s, x); err != nil {
 		return nil, executor.Leave(ctx, x, err)
 	}
 	return x, nil
@@ -216,6 +229,12 @@ func (s *statement) replace(ctx context.Context, text string) error {
 	return old.Close()
 }
 
+// replaceFor prepares the text of an execution, which has the keys as literals.
+func replaceFor(ctx context.Context, s *statement, x *execution.Execution) error {
+	s.unsent = len(x.Args) - len(x.Outgoing.Sent)
+	return s.replace(ctx, x.Outgoing.Text)
+}
+
 // of returns the driver's statement for an execution. If the keys are literals, and
 // other ones than in the prepared text, the text is prepared again. If the caller's
 // arguments contain every key, the statement need not prove that a transaction is open.
@@ -225,7 +244,7 @@ func (s *statement) of(ctx context.Context, x *execution.Execution) (driver.Stmt
 	}
 	switch {
 	case s.literal && x.Outgoing.Text != s.text:
-		err := s.replace(ctx, x.Outgoing.Text)
+		err := replaceFor(ctx, s, x)
 		return s.Stmt, err
 	case s.literal, s.kept:
 		return s.Stmt, nil

@@ -28,9 +28,11 @@ type statement struct {
 
 	// literal reports whether the text contains the keys of one execution as literals,
 	// because database/sql has to prepare what the driver would not execute directly. text
-	// is that text, and once is that execution until it has run.
+	// is that text, unsent is how many of the caller's arguments it lacks, and once is that
+	// execution until it has run.
 	literal bool
 	text    string
+	unsent  int
 	once    *execution.Execution
 
 	// plain is the fast path of the statement. If its field Joined is set, the key is drawn
@@ -86,14 +88,19 @@ func (s *statement) orError(err error) (driver.Stmt, error) {
 // that number as it does without keyfill.
 func (s *statement) NumInput() int {
 	n := s.Stmt.NumInput()
-	if n < 0 || isOwnText(s) {
+	switch {
+	case n < 0:
+		return n
+	case s.literal:
+		return n + s.unsent
+	case isOwnText(s):
 		return n
 	}
 	return n - bind.Added(s.plan, s.session)
 }
 
-// isOwnText reports whether the driver's statement needs exactly the arguments of the
-// application.
+// isOwnText reports whether the driver's statement gets no other arguments than the
+// application's.
 func isOwnText(s *statement) bool { return s.literal || s.dry || s.kept || s.asItIs }
 
 // Close closes all statements of the driver.

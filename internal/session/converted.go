@@ -9,25 +9,32 @@ import (
 
 // MySQL and MariaDB convert each argument of a prepared statement from the session's
 // character_set_client to its character_set_connection, even the bytes of a BINARY(16) key:
-// a byte that is no character is stored as '?', as was seen on 10.11. A hexadecimal literal
-// is not converted. Both character sets are the same unless a text, a procedure or
-// init_connect has set only one of them.
+// a byte that is no character is stored as '?', as was seen on 10.11. Both character sets are
+// the same unless a text, a procedure or init_connect has set only one of them.
+//
+// A driver that writes arguments into the text escapes bytes by backslashes. Where the
+// client's character set is gbk or one like it, a backslash after a byte above 0x7F is half
+// of a character and escapes nothing: other bytes are stored, or the text is a syntax error.
+//
+// A hexadecimal literal is exact in every session.
 
-// convertedArguments caches whether a session converts arguments.
+// Conversion is the set of ways in which a session may store other bytes than an argument
+// has.
+type Conversion int32
+
+const (
+	ConvertsPrepared Conversion = 1 << iota // the arguments of a prepared statement are converted
+	ConvertsQuoted                          // bytes that a driver quotes in the text are read otherwise
+)
+
+// convertedArguments caches the Conversion of a session.
 type convertedArguments struct {
-	asked, converts bool
+	asked bool
+	as    Conversion
 
 	touched bool // whether a text may have set a character set
 	unsure  bool // whether a text that may set a character set was prepared, or the application has the driver's connection
 }
-
-// unaskedConversion, noConversion and conversion say whether new sessions of the database
-// convert arguments.
-const (
-	unaskedConversion int32 = iota
-	noConversion
-	conversion
-)
 
 // sends forgets the answer if the text, which is about to be executed, may set a character
 // set.
@@ -61,32 +68,38 @@ func maySetCharacters(t *text) bool {
 	return false
 }
 
-// ConvertsArguments reports whether the session may store other bytes than an argument has.
-// It asks the engine in the first session of a database, and in any session again after a
-// text that may have changed a character set. An error is the driver's own.
-func ConvertsArguments(ctx context.Context, c *Conn) (bool, error) {
+// KnownConversion returns the Conversion of the session. known is false if the engine has
+// to be asked for it.
+func KnownConversion(c *Conn) (as Conversion, known bool) {
 	k := &c.converted
-	ask := c.dialect().Conversion
-	if ask == "" {
-		return false, nil
+	switch {
+	case c.dialect().Conversion == "", c.server.Detached:
+		return 0, true
+	case k.unsure:
+		return 0, false
+	case k.asked:
+		return k.as, true
 	}
-	begun := !k.touched && !k.unsure
-	switch as := c.server.converts.Load(); {
-	case k.asked && !k.unsure:
-		return k.converts, nil
-	case begun && as != unaskedConversion:
-		return as == conversion, nil
+	ofNew := c.server.converts.Load()
+	return Conversion(ofNew - 1), !k.touched && ofNew > 0
+}
+
+// ConversionNow returns the Conversion of the session. It asks the engine in the first
+// session of a database, and in any session again after a text that may have changed a
+// character set. An error is the driver's own.
+func ConversionNow(ctx context.Context, c *Conn) (Conversion, error) {
+	if as, known := KnownConversion(c); known {
+		return as, nil
 	}
-	row, err := c.QueryRow(ctx, ask, nil)
+	row, err := c.QueryRow(ctx, c.dialect().Conversion, nil)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	n, _ := IntegerOf(row[0])
-	k.asked, k.converts = true, n == 1
-	if begun && k.converts {
-		c.server.converts.Store(conversion)
-	} else if begun {
-		c.server.converts.Store(noConversion)
+	k := &c.converted
+	k.asked, k.as = true, Conversion(n)
+	if !k.touched && !k.unsure {
+		c.server.converts.Store(int32(k.as) + 1)
 	}
-	return k.converts, nil
+	return k.as, nil
 }

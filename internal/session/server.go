@@ -24,7 +24,7 @@ type Server struct {
 	ServerVersion atomic.Pointer[[2]int]          // major and minor version; nil until they are asked for
 	Places        places
 
-	// converts caches whether new sessions convert arguments: see ConvertsArguments.
+	// converts caches the Conversion of new sessions, plus 1; 0 until a session was asked.
 	converts atomic.Int32
 
 	// Drops counts the texts of the application that begin with DROP.

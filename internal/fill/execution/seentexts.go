@@ -29,6 +29,7 @@ type Plain struct {
 	// Bound holds the text to send, and the text in which the first key is
 	// LAST_INSERT_ID(key). A prepared statement does not use them.
 	Bound   [2]BoundText
+	Bytes   bool // the key consists of bytes
 	Joined  bool // the key is drawn in the transaction: the fast path prepares the text, and the transactional executor sends it
 	Session bool // the text may be sent with LAST_INSERT_ID(key)
 	Sets    bool // a value may return a set of rows: see storedMore of outcome.Answer
@@ -45,9 +46,17 @@ type BoundText struct {
 
 // Suits reports whether the INSERT may be executed on a connection: the transaction has
 // changed no tables and is not one that is repeated after errors, the table's facts are
-// known, and the context has no recorder (see keyfill.Record) and no tracer.
-func (p *Plain) Suits(ctx context.Context, c *Conn) bool {
-	return !c.Altered.On && c.Attempt == nil && FactsOf(c, p.Table) != nil && ctx.Value(watchKey{}) == nil
+// known, the context has no recorder (see keyfill.Record) and no tracer, and a key of bytes
+// is stored as it is sent. in is the way in which the driver sends arguments.
+func (p *Plain) Suits(ctx context.Context, c *Conn, in session.Conversion) bool {
+	return !c.Altered.On && c.Attempt == nil && FactsOf(c, p.Table) != nil && ctx.Value(watchKey{}) == nil &&
+		(!p.Bytes || keepsBytes(c, in))
+}
+
+// keepsBytes reports whether a session is known to store the bytes of an argument.
+func keepsBytes(c *Conn, in session.Conversion) bool {
+	as, known := session.KnownConversion(&c.Conn.Conn)
+	return known && as&in == 0
 }
 
 // FactsOf returns the catalog's facts about a table as a connection sees it; nil before
