@@ -70,6 +70,37 @@ func TestKeptNull(t *testing.T) {
 	}
 }
 
+// TestKeptNullFirst: where an INSERT whose key is NULL when it runs is the first one of all
+// into its table, its row is stored, and the next keys are others.
+func TestKeptNullFirst(t *testing.T) {
+	t.Parallel()
+	for name, src := range map[string]policy.Source{"sequence": harness.Counted(nil), "joined": *harness.JoinedSource(), "recycled": {Kind: policy.KindRecycled, EnsureSchema: true, Series: 40}} {
+		t.Run(name, func(t *testing.T) {
+			harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile, harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
+				column := "INTEGER PRIMARY KEY"
+				if s.Server != nil {
+					column = "BIGINT PRIMARY KEY AUTO_INCREMENT"
+					src.Exclusive = true
+				}
+				harness.Must(t, s.Raw, "CREATE TABLE staging (id BIGINT, a INT)", "INSERT INTO staging VALUES (NULL, 2), (NULL, 3)")
+				for i, kept := range append(slices.Clone(keptNulls), "INSERT INTO t (id, a) VALUES (7, 1)", "INSERT INTO t (id, a) VALUES (6 + 1, 1)") {
+					t.Run(fmt.Sprint(i), func(t *testing.T) {
+						harness.Must(t, s.Raw, "DROP TABLE IF EXISTS keyfill_sequences", "DROP TABLE IF EXISTS t", "CREATE TABLE t (id "+column+", a INT)")
+						db, _ := s.Open(t, harness.InPlace(src))
+						harness.Exec(t, db, kept)
+						before := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM t")
+						harness.Exec(t, db, harness.InsertT)
+						harness.Exec(t, db, harness.InsertT)
+						if n := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM t"); before == 0 || n != before+2 {
+							t.Errorf("%s: %d rows after it, %d after two more", kept, before, n)
+						}
+					})
+				}
+			})
+		})
+	}
+}
+
 // TestKeptNullMixed: rows of one INSERT that the engine numbers and rows that keyfill
 // numbers have different numbers, in whatever order they stand.
 func TestKeptNullMixed(t *testing.T) {

@@ -35,6 +35,16 @@ func (b *Brought) Raise(ctx context.Context, c *Conn, key int64) error {
 	return b.Numbers.Advance(ctx, &c.Session, key+1)
 }
 
+// RaiseStored does what Raise does after the INSERT, for a counter that RaiseBefore has
+// locked.
+func (b *Brought) RaiseStored(ctx context.Context, c *Conn, key int64) error {
+	row, ok := b.Numbers.(*numbering.JoinedRow)
+	if !ok || !b.Table.KeyColumns[b.Key].Gives(key) {
+		return b.Raise(ctx, c, key)
+	}
+	return row.AdvanceLocked(ctx, &c.Session, key+1)
+}
+
 // A counter that follows explicit keys is raised above the keys that an INSERT itself
 // contains, as AUTO_INCREMENT is: after the INSERT has succeeded, once for a statement,
 // and before the caller gets the answer. An INSERT that fails raises nothing, whatever its

@@ -135,7 +135,7 @@ func RaiseStored(ctx context.Context, f *execution.Following) error {
 		case found:
 			key = min(key, greatest)
 		}
-		if err := b.Raise(behind, f.Conn, key); err != nil {
+		if err := b.RaiseStored(behind, f.Conn, key); err != nil {
 			return b.Table.KeyError(b.Key, err)
 		}
 	}

@@ -256,6 +256,21 @@ func (r *JoinedRow) Advance(ctx context.Context, g *relation.Session, to int64) 
 	if err := r.Open(ctx, g); err != nil {
 		return err
 	}
+	return r.advance(ctx, g, to)
+}
+
+// AdvanceLocked does what Advance does, for a row that Advance has locked in the same
+// transaction before the INSERT whose keys it is raised above. On SQLite the row is not
+// compared with the table, which has these keys already.
+func (r *JoinedRow) AdvanceLocked(ctx context.Context, g *relation.Session, to int64) error {
+	if r.home != nil {
+		return r.Advance(ctx, g, to)
+	}
+	return r.advance(ctx, g, to)
+}
+
+// advance raises an open row as Advance does.
+func (r *JoinedRow) advance(ctx context.Context, g *relation.Session, to int64) error {
 	rows, err := r.within(ctx, g)
 	if err != nil {
 		return err
