@@ -310,3 +310,30 @@ func mustExecContext(t *testing.T, ctx context.Context, db *sql.DB, query string
 		t.Fatal(err)
 	}
 }
+
+// TestBrokenBetweenParts: where the connection breaks after some statements of a text that
+// is executed in parts, database/sql does not send the text again, whose first statements
+// have stored their rows.
+func TestBrokenBetweenParts(t *testing.T) {
+	for _, breaks := range []int{0, 1, 2} {
+		d := &fakeDriver{strength: contexts}
+		sent := 0
+		d.exec = func(string, []driver.NamedValue) (driver.Result, error) {
+			if sent++; sent == breaks+1 {
+				return nil, driver.ErrBadConn
+			}
+			return driver.RowsAffected(1), nil
+		}
+		o := sequences("mysql")
+		o.Policy.Tables["t*"] = policy.Table{Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence, FollowExplicit: true}}
+		db := open(t, d, o)
+		_, err := db.Exec("INSERT INTO t (id, a) VALUES (7, 1); INSERT INTO u (a) VALUES (1); INSERT INTO t (a) VALUES (1)")
+		want := breaks + 1
+		if breaks == 0 {
+			want = 4 // the first statement twice
+		}
+		if again := err == nil; again != (breaks == 0) || errors.Is(err, driver.ErrBadConn) || sent != want {
+			t.Errorf("broken after %d statements: %d are sent, error %v", breaks, sent, err)
+		}
+	}
+}

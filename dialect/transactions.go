@@ -53,6 +53,11 @@ type Transactions struct {
 	// other, as if each had been sent alone.
 	OneByOne bool
 
+	// Divisible reports whether the statements of a text may be sent one after the other
+	// instead, to the same effect: each is a statement of its own, and the first error ends
+	// the text.
+	Divisible bool
+
 	// Number is a query for the number of the open transaction, as a text, which is
 	// NULL before the transaction has written something. Fate is a query, sent by
 	// another session, for the state of the transaction with the number %: "in
@@ -83,6 +88,8 @@ var mysqlTransactions = Transactions{
 	Probe:   "RELEASE SAVEPOINT %",
 	Ended:   1305,
 	Commits: "SELECT @@autocommit, @@completion_type",
+
+	Divisible: true, // MySQL 8.4 C API, "Multiple Statement Execution Support"
 
 	ReadOnly: "SET SESSION TRANSACTION READ ONLY", // 15.3.7
 }

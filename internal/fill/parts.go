@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
@@ -12,11 +13,13 @@ import (
 )
 
 // The rows of a query cannot be counted before the text that contains it runs, if
-// another statement of the text creates its tables or changes them. SQLite compiles one
-// statement at a time, and its drivers loop over the text. For such a text keyfill runs
-// that loop itself: it plans each statement, and counts each query, just before it
-// executes the statement. Transactions and settings change as they do without keyfill,
-// and if a statement fails, the effects of the statements before it stay.
+// another statement of the text creates its tables or changes them. Nor is it known which
+// numbers the engine gives to the rows of an INSERT, above which a later INSERT of the text
+// goes on. SQLite compiles one statement at a time, and its drivers loop over the text; the
+// servers of MySQL and MariaDB do so too. For such a text keyfill runs that loop itself: it
+// plans each statement, and counts each query, just before it executes the statement.
+// Transactions and settings change as they do without keyfill, and if a statement fails,
+// the effects of the statements before it stay.
 
 // divide decides that the text of a plan is executed in parts, unless a part would be
 // refused when sent alone. A part that returns rows, or that has to be prepared, is
@@ -41,7 +44,7 @@ func (d *directCall) divide(ctx context.Context, p *plans.Plan) (*execution.Exec
 // the last one, as drivers do.
 func (d *directCall) execParts(ctx context.Context) (res driver.Result, err error) {
 	c := d.conn
-	for _, text := range d.parts {
+	for i, text := range d.parts {
 		concern, passes, counts := c.Passes(text)
 		if passes {
 			res, err = c.ExecPassed(ctx, text, nil)
@@ -51,7 +54,11 @@ func (d *directCall) execParts(ctx context.Context) (res driver.Result, err erro
 		if counts {
 			c.CountPassed(ctx, err)
 		}
-		if err != nil {
+		switch {
+		case i > 0 && execution.IsBadConn(err):
+			// database/sql would send the whole text again.
+			return nil, anchor.Lastf("rows", "keyfill: the connection broke after some statements of the text: look for their rows, and send the rest again: %v", err)
+		case err != nil:
 			return nil, err
 		}
 	}

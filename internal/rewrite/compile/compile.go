@@ -33,7 +33,7 @@ func statementsOf(p *plans.Draft) {
 			continue
 		}
 		p.Split.Semicolons = p.Split.Semicolons[:0]
-		if p.Split.Statements++; p.Split.Statements > 1 && p.Dialect.Transactions.OneByOne {
+		if p.Split.Statements++; p.Split.Statements > 1 && (p.Dialect.Transactions.OneByOne || p.Dialect.Transactions.Divisible) {
 			p.Split.Starts = append(p.Split.Starts, p.Token.Start)
 		}
 		asked := p.Params.Count

@@ -47,9 +47,9 @@ type Draft struct {
 
 // Split holds where the statements of the text begin and end.
 type Split struct {
-	// Statements is the number of statements in the text. If drivers execute them one by one,
-	// Starts holds the offset of each statement after the first, and Semicolons the offsets of
-	// the semicolons after the last one.
+	// Statements is the number of statements in the text. If they may be executed one by one,
+	// Starts holds the offset of each statement after the first. If drivers execute them so,
+	// Semicolons holds the offsets of the semicolons after the last one.
 	Statements int
 
 	WithPlaceholders int // how many statements have placeholders

@@ -92,7 +92,7 @@ func (p *Draft) Plan() *Plan {
 	}
 	pl.place()
 	pl.Proof = pl.newProof(own)
-	if pl.Statements > 1 && (pl.Counts() || p.Params.Count == 0 && pl.fillsBehindOwn()) {
+	if p.divides(pl) {
 		pl.Parts = p.parts()
 	}
 	return pl

@@ -2,9 +2,28 @@ package plans
 
 import (
 	"strings"
+
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
-// parts returns the statements of the text, if drivers execute them one by one; otherwise
+// divides reports whether the text is executed in parts: see [Plan.Parts].
+func (p *Draft) divides(pl *Plan) bool {
+	t := &p.Dialect.Transactions
+	switch {
+	case pl.Statements == 1:
+		return false
+	case t.OneByOne && pl.Counts():
+		return true
+	case p.Params.Count > 0 || !pl.fillsBehindOwn():
+		return false
+	}
+	// Between two parts keyfill asks for the greatest key, and what follows a routine may
+	// belong to its body.
+	return t.OneByOne || t.Divisible && !pl.Counts() && p.Flow == (Flow{SeveralReason: rewrite.ErrSeveral}) && pl.Reads()&effects.ReadsCount == 0
+}
+
+// parts returns the statements of the text, if they may be executed one by one; otherwise
 // nil. A comment between two statements belongs to the statement before it.
 func (p *Draft) parts() []string {
 	if len(p.Split.Starts) == 0 {
