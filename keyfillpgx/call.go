@@ -64,8 +64,8 @@ func rewritten(ctx context.Context, conn *pgx.Conn, rewriter pgx.QueryRewriter, 
 // named returns a call with the text of its prepared statement, if the call has the name of
 // one.
 func (c *Conn) named(k call) call {
-	if text, ok := c.prepared[k.text]; ok {
-		k.text, k.name = text, k.text
+	if p, ok := c.prepared[k.text]; ok {
+		k.text, k.name = p.text, k.text
 	}
 	return k
 }

@@ -23,7 +23,13 @@ type Conn struct {
 	native    *native
 	keyfill   filler // around native
 	connector *keyfill.Connector
-	prepared  map[string]string // the texts of prepared statements, by their names
+	prepared  map[string]prepared // the prepared statements, by their names
+}
+
+// prepared is a statement that the application has prepared by a name.
+type prepared struct {
+	text      string
+	described *pgconn.StatementDescription // as pgx returned it: another one if the server has prepared the text anew
 }
 
 // filler is keyfill's connection: a *fill.Conn, as package keyfill opens one.
@@ -80,7 +86,7 @@ func newConn(ctx context.Context, connector *keyfill.Connector, conn *pgx.Conn) 
 	if !ok {
 		return nil, errVersions
 	}
-	return &Conn{native: n, keyfill: filled, connector: connector, prepared: map[string]string{}}, nil
+	return &Conn{native: n, keyfill: filled, connector: connector, prepared: map[string]prepared{}}, nil
 }
 
 // Mount returns keyfill's handle on the connection's database, with its statistics, its
@@ -192,7 +198,10 @@ func (c *Conn) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 func (c *Conn) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
 	described, err := c.native.conn.Prepare(ctx, name, sql)
 	if err == nil && name != "" {
-		c.prepared[name] = sql
+		if c.prepared[name].described != described {
+			c.native.doubtFilled(name)
+		}
+		c.prepared[name] = prepared{sql, described}
 	}
 	return described, err
 }
@@ -226,6 +235,7 @@ func (c *Conn) tagged(tag pgconn.CommandTag) {
 func (c *Conn) DeallocateAll(ctx context.Context) error {
 	clear(c.prepared) // pgx forgets the names first, even if the server then returns an error
 	clear(c.native.filled)
+	clear(c.native.doubted)
 	return c.native.conn.DeallocateAll(ctx)
 }
 

@@ -20,7 +20,8 @@ type native struct {
 	conn *pgx.Conn
 	mode pgx.QueryExecMode // the mode of calls that name no other mode
 
-	filled map[string][]string // the texts with keys that are prepared, by the names of the application's statements
+	filled  map[string][]string // the texts with keys that are prepared, by the names of the application's statements
+	doubted map[string]bool     // texts of filled that pgx knows, and that the server may have forgotten
 
 	// The next four fields belong to the application's text that is being executed.
 	call call
