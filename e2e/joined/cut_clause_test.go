@@ -117,6 +117,33 @@ func TestCutClause(t *testing.T) {
 	})
 }
 
+// TestCutClauseNumbered: on SQLite, where drivers read numbered placeholders in different
+// ways, a clause that has some is not cut, and the INSERT is refused before anything is
+// sent. Numbers before the clause do not matter.
+func TestCutClauseNumbered(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile}, func(t *testing.T, s *harness.Scratch) {
+		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT, b INT)")
+		db, _ := s.Open(t, harness.JoinedID("t"))
+		n := 0
+		for _, mark := range []string{"?", "$"} {
+			values := strings.ReplaceAll("INSERT INTO t (a, b) VALUES (#1, #2) ON CONFLICT (id) DO UPDATE SET a = ", "#", mark)
+			harness.Exec(t, db, values+"excluded.a", 1, 2)
+			n++
+			for _, set := range []string{mark + "1", "b + " + mark + "2"} {
+				_, err := db.Exec(values+set, 1, 2)
+				harness.RefusedFor(t, values+set, err, rewrite.ErrGap)
+			}
+			_, err := db.Exec(values+mark+"3", 1, 2, 3)
+			harness.RefusedFor(t, values+mark+"3", err, rewrite.ErrGap)
+		}
+		harness.Exec(t, db, "INSERT INTO t (a, b) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET a = ?", 1, 2, 3)
+		if got := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM t WHERE a = 1 AND b = 2"); got != n+1 {
+			t.Errorf("%d rows are stored, want %d", got, n+1)
+		}
+	})
+}
+
 // stored returns the keys of t, with b.
 func stored(t *testing.T, db *sql.DB) (rows []string) {
 	t.Helper()
