@@ -21,7 +21,7 @@ func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	}
 	// If a transaction was open already, it may still be open after this one ends: some
 	// engines count transactions that are begun inside one another.
-	c.begun, c.nested = true, c.Tx != Outside
+	c.begun, c.closed, c.nested = true, false, c.Tx != Outside
 	c.follow(effects.TxBegins, nil)
 	return sessionTx{Tx: tx, session: c, ctx: ctx}, nil
 }

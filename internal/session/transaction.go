@@ -40,6 +40,7 @@ type transaction struct {
 	Ongoing store.Ongoing // facts about the open transaction, for the store
 
 	begun     bool // whether BeginTx has begun a transaction that has got neither Commit nor Rollback
+	closed    bool // whether a text of the application has ended the transaction of BeginTx, and has begun no other one
 	nested    bool // whether a text may have begun, or ended, another transaction inside of the transaction of BeginTx
 	left      bool // whether a Commit has failed and may have left open a transaction that nothing ends
 	unwrapped bool // whether the application has the driver's connection, and may send texts that are not seen
@@ -132,7 +133,7 @@ type Ending interface {
 // counts nested transactions.
 func (t *transaction) ends(err error) {
 	nested := t.nested && t.dialect().Transactions.Open != ""
-	t.begun, t.nested = false, false
+	t.begun, t.closed, t.nested = false, false, false
 	t.follow(effects.TxEnds, err)
 	if nested {
 		t.MarkUnknown()
@@ -143,7 +144,7 @@ func (t *transaction) ends(err error) {
 // undo the changes of the session.
 func (t *transaction) resets() {
 	if t.server.Driver.ResetsSession && t.Tx != Outside {
-		t.begun, t.nested, t.Ended, t.left = false, false, false, false
+		t.begun, t.closed, t.nested, t.Ended, t.left = false, false, false, false, false
 		t.MarkUnknown()
 	}
 	t.commits.asked = t.commits.asked && t.server.Driver.KeepsSession
@@ -172,6 +173,9 @@ func (t *transaction) NoteRan(effect effects.Transaction, what words.Concern, er
 // whether a transaction is open; they only count as events that may have undone something.
 func (t *transaction) followText(effect effects.Transaction, err error) {
 	t.nested = t.nested || effect != effects.TxUnchanged
+	if err == nil && (effect == effects.TxEnds || effect == effects.TxBegins) {
+		t.closed = t.begun && effect == effects.TxEnds
+	}
 	t.left = t.left && (effect != effects.TxEnds || err != nil)
 	if !t.dialect().Transactions.Driver {
 		t.follow(effect, err)

@@ -104,7 +104,7 @@ func askProof(ctx context.Context, t *transaction) error {
 		t.Tx = Inside
 	case !errors.Is(err, store.ErrEnded):
 		return err
-	case t.begun:
+	case t.begun && !t.closed:
 		t.MarkEnded()
 	default:
 		t.Tx = Outside
