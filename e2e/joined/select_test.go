@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -143,14 +144,14 @@ func TestJoinedSelectWriters(t *testing.T) {
 }
 
 // TestJoinedSelectSnapshot: an INSERT … SELECT of MariaDB stores rows, too, that are newer
-// than its transaction's snapshot, in which they are counted.
+// than its transaction's snapshot, in which they are counted, and returns them.
 func TestJoinedSelectSnapshot(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.MySQLInterp}, func(t *testing.T, s *harness.Scratch) {
 		for _, key := range joinedKeys(t, s) {
 			t.Run(key, func(t *testing.T) {
-				harness.Must(t, s.Raw, "DROP TABLE IF EXISTS t", "DROP TABLE IF EXISTS memo", "DROP TABLE IF EXISTS keyfill_sequences",
-					"CREATE TABLE t (id "+key+" PRIMARY KEY, a INT)", "CREATE TABLE memo (a INT)", "INSERT INTO memo VALUES (1), (2), (3)")
+				harness.Must(t, s.Raw, "DROP TABLE IF EXISTS t", "DROP TABLE IF EXISTS memo", "DROP TABLE IF EXISTS more", "DROP TABLE IF EXISTS keyfill_sequences",
+					"CREATE TABLE t (id "+key+" PRIMARY KEY, a INT)", "CREATE TABLE memo (a INT)", "CREATE TABLE more (a INT)", "INSERT INTO memo VALUES (1), (2), (3)", "INSERT INTO more VALUES (1), (2), (3)")
 				source := *joinedSource
 				db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &source}))
 				harness.Exec(t, db, "INSERT INTO t (a) VALUES (0)")
@@ -166,11 +167,27 @@ func TestJoinedSelectSnapshot(t *testing.T) {
 				if _, err := tx.Exec("INSERT INTO t (a) SELECT a FROM memo"); err != nil {
 					t.Fatal(err)
 				}
+				harness.Exec(t, s.Raw, "INSERT INTO more VALUES (4), (5), (6)")
+				rows, err := tx.Query("INSERT INTO t (a) SELECT a FROM more ORDER BY a RETURNING id, a")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var returned []string
+				for rows.Next() {
+					var id, a string
+					if err := rows.Scan(&id, &a); err != nil {
+						t.Fatal(err)
+					}
+					returned = append(returned, id+" "+a)
+				}
+				if want := []string{"9 1", "10 2", "11 3", "12 4", "13 5", "14 6"}; rows.Err() != nil || !slices.Equal(returned, want) {
+					t.Errorf("returned are %q, %v, want %q", returned, rows.Err(), want)
+				}
 				if err := tx.Commit(); err != nil {
 					t.Fatal(err)
 				}
 				harness.Exec(t, db, "INSERT INTO t (a) VALUES (9)")
-				s.WantNumbers(t, harness.UpTo(9)...)
+				s.WantNumbers(t, harness.UpTo(15)...)
 			})
 		}
 	})

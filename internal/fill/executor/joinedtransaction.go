@@ -66,7 +66,19 @@ func (t *Transactional) Exec(ctx context.Context, via execution.Sender) (driver.
 
 // Query does what Exec does, for a statement that returns rows.
 func (t *Transactional) Query(ctx context.Context, via execution.Sender) (driver.Rows, error) {
-	rows, err := sendJoined(ctx, t, false, func() (driver.Rows, error) { return via.SendQuery(ctx, t.X) })
+	rows, err := sendJoined(ctx, t, false, func() (driver.Rows, error) {
+		rows, err := via.SendQuery(ctx, t.X)
+		if err != nil || t.within == nil {
+			return rows, err
+		}
+		// Only the rows show how many there are, and whether the statement has to be sent again.
+		return readWhole(t.X.Conn, rows, func(sets []resultSet, err error) error {
+			if err == nil {
+				err = t.within.checkRead(ctx, sets)
+			}
+			return err
+		})
+	})
 	if err != nil {
 		return rows, t.Leave(ctx, err)
 	}
@@ -74,21 +86,15 @@ func (t *Transactional) Query(ctx context.Context, via execution.Sender) (driver
 	if t.own == nil && !t.marked && !follows.Any() {
 		return rows, nil
 	}
-	read, err := readWhole(t.X.Conn, rows, func(sets []resultSet, err error) error {
+	read, err := readWhole(t.X.Conn, rows, func(_ []resultSet, err error) error {
 		if err == nil {
 			err = RaiseStored(ctx, follows)
-		}
-		if err == nil && t.within != nil {
-			err = t.within.checkRead(ctx, sets)
 		}
 		if err != nil {
 			err = t.unlessEnded(err)
 		}
 		return t.Leave(ctx, err)
 	})
-	if err != nil && t.within != nil {
-		err = t.within.told(ctx, err)
-	}
 	if err != nil {
 		return nil, err
 	}
