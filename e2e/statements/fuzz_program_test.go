@@ -36,6 +36,7 @@ type storedRun struct {
 	begun         bool             // a text has begun a transaction, as far as the program knows
 	settings      bool             // settings of the session may be others
 	autocommit    bool             // one of them may be autocommit
+	oneShot       bool             // the last text was SET TRANSACTION, on MariaDB
 	last          *storedStatement // the last INSERT
 	ended         bool             // an INSERT has rolled back a transaction of database/sql
 }

@@ -98,9 +98,10 @@ func (r *storedRun) begins() string {
 	return r.one("BEGIN", "BEGIN", "BEGIN IMMEDIATE", "BEGIN EXCLUSIVE", "SAVEPOINT s")
 }
 
-// options returns the options of a transaction of database/sql. SQLite has none.
+// options returns the options of a transaction of database/sql. SQLite has none. With
+// autocommit off a transaction may be open already, begun by what a refused INSERT has asked.
 func (r *storedRun) options() *sql.TxOptions {
-	if r.twin.Server == nil {
+	if r.twin.Server == nil || r.autocommit {
 		return nil
 	}
 	switch r.pick(6) {
