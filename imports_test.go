@@ -346,6 +346,7 @@ var arrows = map[string][]string{
 	"internal/gosql":       {},
 	"internal/vet":         {module, module + "/dialect", module + "/internal/anchor", module + "/internal/explain", module + "/internal/gosql", module + "/internal/rewrite/compile", module + "/internal/rewrite/effects", module + "/internal/rewrite/plans", module + "/internal/rewrite/scan", module + "/internal/rewrite/words", module + "/internal/sqlscript", module + "/policy", module + "/rewrite"},
 	"internal/nearest":     {},
+	"internal/glob":        {},
 	"internal/sample":      {},
 	"internal/knots":       {},
 	"internal/reference":   {module + "/policy"},
@@ -423,7 +424,7 @@ var arrows = map[string][]string{
 	"internal/store/scope":         {module + "/internal/store", module + "/internal/store/engine", module + "/internal/store/keycolumn", module + "/internal/store/sequence", module + "/internal/store/staterow", module + "/keysource"},
 	"internal/store/worker":        {module + "/dialect", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/binding", module + "/internal/store/engine", module + "/internal/store/schema", module + "/internal/store/staterow", module + "/keysource"},
 	"internal/store/fakedb":        {module + "/dialect", module + "/internal/store", module + "/internal/store/sequence", "golang.org/x/tools/txtar"}, // for tests
-	"policy":                       {module + "/dialect", module + "/internal/anchor", module + "/internal/counting", module + "/internal/nearest", module + "/keysource", "go.yaml.in/yaml/v3"},
+	"policy":                       {module + "/dialect", module + "/internal/anchor", module + "/internal/counting", module + "/internal/glob", module + "/internal/nearest", module + "/keysource", "go.yaml.in/yaml/v3"},
 	// The floors of the rewriting: each stands on some of the ones above.
 	"rewrite":                   {},
 	"internal/rewrite/scan":     {module + "/dialect"},
