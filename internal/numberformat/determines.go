@@ -1,10 +1,10 @@
 package numberformat
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Every is how often a numbering begins again.
@@ -19,8 +19,8 @@ const (
 	Year    Every = "year"
 )
 
-// Numbering is what tells one numbering of a column from its others, and so has to stand in
-// the texts, where texts of all of them are in one column.
+// Numbering holds what distinguishes one numbering of a column from the column's other
+// numberings. The texts have to show it if texts of all numberings are in one column.
 type Numbering struct {
 	Every   Every
 	Fiscal  bool     // years begin on another day than the first of January
@@ -49,11 +49,11 @@ var periodKinds = append(slices.Clone(years), kindQuarter, kindMonth, kindDay)
 func (t *Template) Determines(n Numbering) error {
 	of, known := periodFields[n.Every]
 	if !known {
-		return fmt.Errorf("the period %q is not known; take none, day, month, quarter or year", n.Every)
+		return anchor.Errorf("policy", "the period %q is not known; take none, day, month, quarter or year", n.Every)
 	}
 	for _, needed := range of.needs {
 		if !slices.ContainsFunc(needed, t.hasKind) {
-			return fmt.Errorf("numbers begin again each %s, and the text does not show the %s; add {%s}", n.Every, wordOf(needed[0]), wordOf(needed[0]))
+			return anchor.Errorf("policy", "numbers begin again each %s, and the text does not show the %s; add {%s}", n.Every, wordOf(needed[0]), wordOf(needed[0]))
 		}
 	}
 	for _, f := range t.fields {
@@ -61,12 +61,12 @@ func (t *Template) Determines(n Numbering) error {
 			continue
 		}
 		if n.Every == Never {
-			return fmt.Errorf("%s changes while numbers go on; say period:, or leave it out", f.written())
+			return anchor.Errorf("policy", "%s changes while numbers go on; say period:, or leave it out", f.written())
 		}
-		return fmt.Errorf("%s changes within a %s; say a shorter period, or leave it out", f.written(), n.Every)
+		return anchor.Errorf("policy", "%s changes within a %s; say a shorter period, or leave it out", f.written(), n.Every)
 	}
 	if !n.Fiscal && t.hasKind(kindFY) {
-		return errors.New("{fy} is for years that do not begin in January; say starts:, or write {year}")
+		return anchor.New("policy", "{fy} is for years that do not begin in January; say starts:, or write {year}")
 	}
 	if err := t.showsNames(n); err != nil {
 		return err
@@ -74,33 +74,33 @@ func (t *Template) Determines(n Numbering) error {
 	return t.separates()
 }
 
-// showsNames compares the names in the text with those that tell numberings apart.
+// showsNames compares the names in the text with the names that distinguish numberings.
 func (t *Template) showsNames(n Numbering) error {
 	for _, one := range t.Values() {
 		if !slices.Contains(n.Values, one) {
-			return fmt.Errorf("{value:%s} is in the text, and numbers do not begin again with it; write it into name: too", one)
+			return anchor.Errorf("policy", "{value:%s} is in the text, and numbers do not begin again with it; write it into name: too", one)
 		}
 	}
 	for _, one := range t.Columns() {
 		if !slices.Contains(n.Columns, one) {
-			return fmt.Errorf("{column:%s} is in the text, and numbers do not begin again with it; write it into scope: too", one)
+			return anchor.Errorf("policy", "{column:%s} is in the text, and numbers do not begin again with it; write it into scope: too", one)
 		}
 	}
 	return nil
 }
 
-// Apart returns an error if the text does not show all that tells numberings apart, so that
-// numbers of two may have one text. It is no fault where a unique index has the columns of
-// the scope beside the text.
+// Apart returns an error if the text does not show everything that distinguishes numberings,
+// so that numbers of two numberings may have one text. That is no fault if a unique index
+// has the columns of the scope beside the text.
 func (t *Template) Apart(n Numbering) error {
 	for _, one := range n.Values {
 		if !slices.Contains(t.Values(), one) {
-			return fmt.Errorf("numbers begin again with the value %q, which the text does not show; add {value:%[1]s}", one)
+			return anchor.Errorf("policy", "numbers begin again with the value %q, which the text does not show; add {value:%[1]s}", one)
 		}
 	}
 	for _, one := range n.Columns {
 		if !slices.Contains(t.Columns(), one) {
-			return fmt.Errorf("numbers begin again with the column %q, which the text does not show; add {column:%[1]s}, or a unique index over it and the number", one)
+			return anchor.Errorf("policy", "numbers begin again with the column %q, which the text does not show; add {column:%[1]s}, or a unique index over it and the number", one)
 		}
 	}
 	return nil
@@ -120,7 +120,7 @@ func (t *Template) separates() error {
 		default:
 			before := t.fields[i-1]
 			if before.kind != kindText || strings.Contains(f.characters(), before.text[len(before.text)-1:]) {
-				return fmt.Errorf("where %s begins cannot be read; write a character before it that is none of its own, or a width as in {n:05}", f.written())
+				return anchor.Errorf("policy", "where %s begins cannot be read; write a character before it that is none of its own, or a width as in {n:05}", f.written())
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (t *Template) endsAt(i int) error {
 	if next := t.fields[i+1]; next.kind == kindText && (f.isFree() || !strings.Contains(f.characters(), next.text[:1])) {
 		return nil
 	}
-	return fmt.Errorf("where %s ends cannot be read; write a character after it that is none of its own, or a width as in {n:05}", f.written())
+	return anchor.Errorf("policy", "where %s ends cannot be read; write a character after it that is none of its own, or a width as in {n:05}", f.written())
 }
 
 // lastFree returns the index of the last name or value, -1 for none.

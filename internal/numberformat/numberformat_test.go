@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +20,9 @@ var update = flag.Bool("update", false, "write what the templates give into test
 // and a text of it or an error, with two spaces or more between them.
 var golden = filepath.Join("testdata", "templates.txt")
 
-// numberingOf reads what tells numberings apart: a period, "fiscal", "value x" and "column x".
-func numberingOf(text string) (n numberformat.Numbering) {
+// numberingOf reads what tells numberings apart: a period, "fiscal", "value x" and "column x";
+// and the bounds of texts: "max 16", and "of" with an alphabet.
+func numberingOf(text string) (n numberformat.Numbering, b numberformat.Bounds) {
 	n.Every = numberformat.Never
 	for _, one := range strings.Split(text, ", ") {
 		switch word, name, _ := strings.Cut(one, " "); word {
@@ -30,11 +32,15 @@ func numberingOf(text string) (n numberformat.Numbering) {
 			n.Values = append(n.Values, name)
 		case "column":
 			n.Columns = append(n.Columns, name)
+		case "max":
+			b.MaxLength, _ = strconv.Atoi(name)
+		case "of":
+			b.Alphabet = name
 		default:
 			n.Every = numberformat.Every(word)
 		}
 	}
-	return n
+	return n, b
 }
 
 // parts are those of the texts in the golden table.
@@ -51,7 +57,7 @@ func parts(n numberformat.Numbering) *numberformat.Parts {
 
 // judged returns the text of a template, or why it has none.
 func judged(source, apart string) string {
-	n := numberingOf(apart)
+	n, bounds := numberingOf(apart)
 	t, err := numberformat.Parse(source)
 	if err != nil {
 		return "refused: " + err.Error()
@@ -59,7 +65,11 @@ func judged(source, apart string) string {
 	if err := t.Determines(n); err != nil {
 		return "refused: " + err.Error()
 	}
-	text, err := t.Text(parts(n))
+	form, err := t.Within(bounds)
+	if err != nil {
+		return "refused: " + err.Error()
+	}
+	text, err := form.Text(parts(n))
 	if err != nil {
 		return "fails: " + err.Error()
 	}
@@ -244,6 +254,67 @@ func TestCheckDigits(t *testing.T) {
 				if _, _, isOne := mod97.Read(swapped); isOne {
 					t.Fatalf("%s is taken for %s", swapped, text)
 				}
+			}
+		}
+	}
+}
+
+// TestForm: which numbers have a text, how long the longest is, and as what the texts of one
+// numbering are found in a column.
+func TestForm(t *testing.T) {
+	p := &numberformat.Parts{
+		Begin: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), Starts: time.April, Table: "t",
+		Values: map[string]string{"a": "north"},
+	}
+	const most = 1<<63 - 2
+	for _, c := range []struct {
+		template string
+		max      int
+		last     int64
+		longest  int
+		texts    numberformat.Texts
+	}{
+		{"INV-{n:05}", 0, 99_999, 9, numberformat.Texts{Prefix: "INV-", Width: 5}},
+		{"INV-{n:05}", 9, 99_999, 9, numberformat.Texts{Prefix: "INV-", Width: 5}},
+		{"{n}", 0, most, 0, numberformat.Texts{}},
+		{"{n}", 4, 9_999, 4, numberformat.Texts{}},
+		{"{fy}/{n:06}", 16, 999_999, 14, numberformat.Texts{Prefix: "2026-27/", Width: 6}},
+		{"{n}-{year}", 16, 99_999_999_999, 16, numberformat.Texts{Suffix: "-2026"}},
+		{"{n:03}/{value:a}", 9, 999, 9, numberformat.Texts{Suffix: "/north"}},
+		{"{value:a}/{n}", 9, 999, 9, numberformat.Texts{Prefix: "north/"}},
+		{"{value:a}{n:05}", 9, 0, 9, numberformat.Texts{Prefix: "north", Width: 5}},
+		{"{value:a}{n:base32}", 5, 0, 5, numberformat.Texts{Prefix: "north"}},
+		{"K{n:base32}", 3, 1023, 3, numberformat.Texts{Prefix: "K"}},
+		{"K{n:base32}", 30, most, 30, numberformat.Texts{Prefix: "K"}},
+		{"A{n:05}{luhn}", 0, 99_999, 7, numberformat.Texts{Prefix: "A"}},
+		{"A{n:05}/{luhn}/B", 0, 99_999, 10, numberformat.Texts{Prefix: "A", Suffix: "/B"}},
+		{"№{n:03}", 4, 999, 4, numberformat.Texts{Prefix: "№", Width: 3}},
+	} {
+		parsed, err := numberformat.Parse(c.template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		form, err := parsed.Within(numberformat.Bounds{MaxLength: c.max})
+		if err != nil {
+			t.Fatalf("%s: %v", c.template, err)
+		}
+		if got := form.Last(p); got != c.last {
+			t.Errorf("%s of %d characters: the last number is %d, want %d", c.template, c.max, got, c.last)
+		}
+		if got := form.Longest(); got != c.longest {
+			t.Errorf("%s of %d characters: the longest text has %d, want %d", c.template, c.max, got, c.longest)
+		}
+		if got := form.TextsOf(p); got != c.texts {
+			t.Errorf("%s: %+v, want %+v", c.template, got, c.texts)
+		}
+		last := *p
+		last.Number = form.Last(p)
+		if _, err := form.Text(&last); err != nil && last.Number > 0 {
+			t.Errorf("%s of %d characters: the last number, %d, has no text: %v", c.template, c.max, last.Number, err)
+		}
+		if last.Number++; last.Number < most {
+			if text, err := form.Text(&last); err == nil {
+				t.Errorf("%s of %d characters: %d has the text %s", c.template, c.max, last.Number, text)
 			}
 		}
 	}

@@ -1,11 +1,13 @@
 package numberformat
 
 import (
-	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/nearest"
 )
 
@@ -52,7 +54,8 @@ type field struct {
 type Template struct {
 	source string
 	fields []field
-	number int // the index of the number's field
+	number int                   // the index of the number's field
+	form   func() *regexp.Regexp // of the texts: see pattern
 }
 
 // String returns the template as it was written.
@@ -65,7 +68,7 @@ const maxWidth = 18
 func Parse(source string) (*Template, error) {
 	t := &Template{source: source, number: -1}
 	if !utf8.ValidString(source) || strings.ContainsFunc(source, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return nil, errors.New("it has a character that is not printed; take it out")
+		return nil, anchor.New("policy", "it has a character that is not printed; take it out")
 	}
 	var text strings.Builder
 	flush := func() {
@@ -80,14 +83,14 @@ func Parse(source string) (*Template, error) {
 			text.WriteByte(rest[0])
 			rest = rest[2:]
 		case rest[0] == '}':
-			return nil, errors.New("it has a } that closes nothing; write }} for the character")
+			return nil, anchor.New("policy", "it has a } that closes nothing; write }} for the character")
 		case rest[0] != '{':
 			text.WriteByte(rest[0])
 			rest = rest[1:]
 		default:
 			inside, after, closed := strings.Cut(rest[1:], "}")
 			if !closed {
-				return nil, errors.New("it has a { that is not closed; write {{ for the character")
+				return nil, anchor.New("policy", "it has a { that is not closed; write {{ for the character")
 			}
 			one, err := parseField(inside)
 			if err != nil {
@@ -96,7 +99,7 @@ func Parse(source string) (*Template, error) {
 			flush()
 			if one.kind == kindNumber {
 				if t.number >= 0 {
-					return nil, errors.New("it has the number twice; leave one out")
+					return nil, anchor.New("policy", "it has the number twice; leave one out")
 				}
 				t.number = len(t.fields)
 			}
@@ -106,8 +109,9 @@ func Parse(source string) (*Template, error) {
 	}
 	flush()
 	if t.number < 0 {
-		return nil, errors.New("it has no number; add {n}")
+		return nil, anchor.New("policy", "it has no number; add {n}")
 	}
+	t.form = sync.OnceValue(t.pattern)
 	return t, t.checkDigits()
 }
 
@@ -118,10 +122,10 @@ func parseField(inside string) (field, error) {
 	f := field{kind: k}
 	switch {
 	case !known:
-		return f, fmt.Errorf("{%s} is no field; take one of %s%s", inside, strings.Join(words(), ", "), nearest.DidYouMean(word, words()))
+		return f, anchor.Errorf("policy", "{%s} is no field; take one of %s%s", inside, strings.Join(words(), ", "), nearest.DidYouMean(word, words()))
 	case k == kindValue || k == kindColumn:
 		if f.text = form; form == "" {
-			return f, fmt.Errorf("{%s} names nothing; write {%s:x}", inside, word)
+			return f, anchor.Errorf("policy", "{%s} names nothing; write {%s:x}", inside, word)
 		}
 		return f, nil
 	case !has:
@@ -137,14 +141,14 @@ func parseField(inside string) (field, error) {
 			}
 		}
 		if _, err := fmt.Sscanf(digits, "%d", &f.width); !zero || err != nil || f.width < 1 || f.width > maxWidth {
-			return f, fmt.Errorf("{%s} has no width; write {n:05} for five digits, up to {n:0%d}", inside, maxWidth)
+			return f, anchor.Errorf("policy", "{%s} has no width; write {n:05} for five digits, up to {n:0%d}", inside, maxWidth)
 		}
 		return f, nil
 	}
 	if k == kindMonth || k == kindDay {
-		return f, fmt.Errorf("{%s} has another form than {%s} and {%[2]s:02}; take one of these", inside, word)
+		return f, anchor.Errorf("policy", "{%s} has another form than {%s} and {%[2]s:02}; take one of these", inside, word)
 	}
-	return f, fmt.Errorf("{%s} has a form, and the field takes none; write {%s}", inside, word)
+	return f, anchor.Errorf("policy", "{%s} has a form, and the field takes none; write {%s}", inside, word)
 }
 
 // checkDigits refuses check digits of nothing.
@@ -154,7 +158,7 @@ func (t *Template) checkDigits() error {
 			continue
 		}
 		if i < t.number {
-			return fmt.Errorf("{%s} stands before the number, which it is to check; write it after {n}", wordOf(f.kind))
+			return anchor.Errorf("policy", "{%s} stands before the number, which it is to check; write it after {n}", wordOf(f.kind))
 		}
 	}
 	return nil
@@ -185,7 +189,7 @@ func (f field) written() string {
 	return "{" + wordOf(f.kind) + "}"
 }
 
-// Values returns the names x of {value:x}, and Columns those of {column:x}.
+// Values returns the names x of all {value:x}.
 func (t *Template) Values() []string { return t.named(kindValue) }
 
 // Columns returns the names x of {column:x}.

@@ -1,12 +1,13 @@
 package numberformat
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // base32 are the digits of Crockford's base 32: https://www.crockford.com/base32.html.
@@ -35,10 +36,10 @@ func (t *Template) Text(p *Parts) (string, error) {
 			continue
 		}
 		if len(b) == before {
-			return "", fmt.Errorf("%s is empty; give it a value", f.written())
+			return "", anchor.Errorf("number-format", "%s is empty; give it a value", f.written())
 		}
 		if i < t.lastFree() && strings.Contains(string(b[before:]), t.fields[i+1].text) {
-			return "", fmt.Errorf("%s holds %q, after which the text goes on; give it another value", f.written(), t.fields[i+1].text)
+			return "", anchor.Errorf("number-format", "%s holds %q, after which the text goes on; give it another value", f.written(), t.fields[i+1].text)
 		}
 	}
 	return string(b), nil
@@ -84,12 +85,12 @@ func (t *Template) append(b []byte, i int, p *Parts) ([]byte, error) {
 }
 
 // ErrWidth is returned for a number that has more digits than the template gives it.
-var ErrWidth = errors.New("the number outgrows its width; give it more digits, from the next period on")
+var ErrWidth = anchor.New("number-format", "the number outgrows its width; give it more digits, from the next period on")
 
 // appendNumber appends the number in its form.
 func (f field) appendNumber(b []byte, n int64) ([]byte, error) {
 	if n < 1 {
-		return b, errors.New("the number is below 1")
+		return b, anchor.New("number-format", "the number is below 1: set next_value of its state to 1 or above")
 	}
 	if !f.base32 {
 		digits := strconv.FormatInt(n, 10)
@@ -173,7 +174,7 @@ func (t *Template) pattern() *regexp.Regexp {
 // is the same for all numbers of one numbering. It returns false for a text that the template does
 // not give.
 func (t *Template) Read(text string) (number int64, numbering string, isOne bool) {
-	found := t.pattern().FindStringSubmatchIndex(text)
+	found := t.form().FindStringSubmatchIndex(text)
 	if found == nil {
 		return 0, "", false
 	}
