@@ -251,7 +251,7 @@ func (k *compiler) columns(p place, t Table) []string {
 func (k *compiler) key(p place, key Key, column string, fill Fill) (sk stateKey, filled bool) {
 	c := k.config
 	source, _ := c.resolve(key)
-	kind := kindByName(source.Kind)
+	kind := kindOf(source)
 	if kind.isIdentity() {
 		return sk, false
 	}
@@ -269,7 +269,13 @@ func (k *compiler) key(p place, key Key, column string, fill Fill) (sk stateKey,
 	}
 	rk.Joined = rk.Source.Kind == KindMaxPlusOne || rk.Source.joined()
 	rk.Scope = k.names.foldScope(rk.Source.scope())
-	rk.Contiguous = rk.Scope == nil && slices.Contains(contiguousKinds, rk.Source.Kind)
+	if !rk.Source.Period.isNone() {
+		k.wrong(p.in("source"), "numbers do not begin again with a period yet; leave period out")
+	}
+	rk.Contiguous = rk.Scope == nil && kind.integer && slices.Contains(contiguousKinds, rk.Source.Kind)
+	if column := rk.Source.Period.Column; column != "" {
+		rk.PeriodColumn, _ = k.names.single(column)
+	}
 	rk.Fill = cmp.Or(key.Fill, fill, c.Fill, kind.fillFor(k.names.d, rk.Layout, k.config.zeroIsKey()))
 	rk.LastInsertID = k.lastInsertID(p, key, &rk)
 	rk.SaysLastInsertID = key.LastInsertID != ""

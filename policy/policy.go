@@ -100,6 +100,10 @@ type RuleKey struct {
 	// folded; nil if all rows are numbered together.
 	Scope []ScopeColumn
 
+	// PeriodColumn is the column whose date says to which period a row belongs, folded;
+	// empty if the server's clock says it, or if there are no periods.
+	PeriodColumn string
+
 	MaxBits      int          // the greatest number of bits of a key, 31, 53 or 63: the least of all keys that share State; 0 unless Integer
 	LastInsertID LastInsertID // never empty; [LastInsertIDOff] unless Integer
 

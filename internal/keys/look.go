@@ -13,6 +13,7 @@ import (
 	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/numberformat"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/binding"
 	"github.com/keyfill/keyfill/internal/store/native"
@@ -105,6 +106,9 @@ func complete(k *table.Column, d *dialect.Dialect, st *State, row *sequence.Sequ
 	}
 	row.Bounds.Max, row.OnBehind = last, table.OnBehind(src, d, numbers)
 	table.MapTo(row, src, mapping)
+	if texts := k.Texts(); texts != nil {
+		row.Columns = texts.In(row.Columns, numberformat.Parts{})
+	}
 	st.Row = row
 	switch {
 	case src.Kind == policy.KindRecycled:

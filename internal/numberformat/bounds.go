@@ -240,6 +240,13 @@ func (t *Template) IsOrdered() bool {
 	return t.fields[t.number].width > 0 && t.number == len(t.fields)-1
 }
 
+// NumberIn returns the number of a text, for a template that IsOrdered and IsConstant; false
+// for any other text, and for the greatest number, above which there is none.
+func (t *Template) NumberIn(text string) (int64, bool) {
+	n, _, isOne := t.Read(text)
+	return n, isOne && n < int64(math.Pow10(t.fields[t.number].width))-1
+}
+
 // TextsOf returns the texts of the numbering with these parts.
 func (t *Template) TextsOf(p *Parts) Texts {
 	var parts [2]strings.Builder // before and after the number

@@ -319,3 +319,26 @@ func TestForm(t *testing.T) {
 		}
 	}
 }
+
+// TestExample: an explanation shows a number, and each field that depends on the execution
+// as it is written.
+func TestExample(t *testing.T) {
+	for template, want := range map[string]string{
+		"INV-{n:05}":                      "INV-00002",
+		"{n}{luhn}":                       "26",
+		"{year}-{value:tenant}/{n}{luhn}": "{year}-{value:tenant}/2{luhn}",
+		"{{{table}}}{n:base32}":           "{{table}}2",
+	} {
+		parsed, err := numberformat.Parse(template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		form, err := parsed.Within(numberformat.Bounds{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := form.Example().Key(2, ""); got != want {
+			t.Errorf("%s: %s, want %s", template, got, want)
+		}
+	}
+}

@@ -266,6 +266,10 @@ const BelowRemedy = "another gap (keyfill plan there), or exclusive: true in the
 // [sequence.Sequence].StartAt of another sequence.
 const EndRemedy = "another sequence gives the integers from there on: give its entry of the policy to this process"
 
+// TextRemedy is the remedy if the numbers of a sequence have more digits than their texts have
+// room for.
+const TextRemedy = "a format with more digits, in a source with another name and a start above all numbers"
+
 // ErrBelow is returned when the engine's own counter of a column stands below
 // [sequence.Sequence].Below, or when keyfill cannot read the counter. It is wrapped in
 // an [*Error].

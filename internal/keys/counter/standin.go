@@ -4,6 +4,7 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/numbering"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/store/scope"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -23,7 +24,7 @@ func (dr Making) newStandIn() (*Counter, error) {
 		return nil, err
 	}
 	if mapping != nil {
-		mapping, o.EndRemedy = dr.Key.FromOne(mapping), keysource.EndRemedy(mapping)
+		mapping, o.EndRemedy = dr.Key.FromOne(mapping), table.EndRemedy(mapping)
 	}
 	o.Reserver, o.Max = dr.StandIn(dr.State), last
 	source, err := counting.NewSequence(o, dr.Tables.Env)

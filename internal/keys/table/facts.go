@@ -147,7 +147,7 @@ func (f *ColumnFacts) Home() string {
 // column, its names are those in the policy, folded. elsewhere reports that the store
 // cannot see the table.
 func (f *ColumnFacts) StoreColumn(r *policy.Rule, k *Column, elsewhere bool) store.Column {
-	c := store.Column{Schema: f.Schema, Table: f.Table, Name: f.Column, Unranked: !f.Ranked || elsewhere, Unindexed: f.unindexed && !elsewhere, Counted: f.Counts, Live: f.live}
+	c := store.Column{Schema: f.Schema, Table: f.Table, Name: f.Column, Unranked: !f.Ranked || elsewhere, Unindexed: f.unindexed && !elsewhere, Indexed: f.Leads && !elsewhere, Counted: f.Counts, Live: f.live}
 	if c.Table == "" {
 		c.Schema, c.Table, c.Name = r.Schema, r.Name, k.Name
 	}

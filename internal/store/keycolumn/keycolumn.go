@@ -28,10 +28,16 @@ type KeyColumn struct {
 // Of returns the key column c in the database of s.
 func Of(s *store.Store, c store.Column) *KeyColumn { return &KeyColumn{Store: s, Column: c} }
 
-// Used reports whether the column holds a key.
+// Used reports whether the column holds a key, or a text of its Texts.
 func (k *KeyColumn) Used(ctx context.Context) (bool, error) {
-	row, err := k.ask(ctx, fmt.Sprintf("SELECT CASE WHEN EXISTS (SELECT 1 FROM %s WHERE %s IS NOT NULL) THEN 1 ELSE 0 END%s%s",
-		k.Table(), k.Name(), k.Store.HidesRows(k.Table()), k.Store.Engine.Expressions.Dual), nil)
+	where := &conditions{of: k}
+	where.add(k.Name() + " IS NOT NULL")
+	if x := k.Column.Texts; x != nil {
+		where.begins(x.Prefix)
+		where.ends(x.Suffix)
+	}
+	row, err := k.ask(ctx, fmt.Sprintf("SELECT CASE WHEN EXISTS (SELECT 1 FROM %s%s) THEN 1 ELSE 0 END%s%s",
+		k.Table(), where.text(), k.Store.HidesRows(k.Table()), k.Store.Engine.Expressions.Dual), where.args)
 	if err != nil || row == nil {
 		return false, err
 	}

@@ -13,6 +13,9 @@ import (
 // an index that begins with the column. It is 0 if the table is empty. A key above
 // 2⁶³−1 counts as 2⁶³−1.
 func (k *KeyColumn) MaxKey(ctx context.Context) (int64, error) {
+	if k.Column.Texts != nil {
+		return k.MaxKeyIn(ctx, 1, math.MaxInt64)
+	}
 	return k.integer(ctx, k.maxText(), nil)
 }
 
@@ -45,6 +48,9 @@ func (k *KeyColumn) MaxKeyUpTo(ctx context.Context, limit int64, skip store.Rang
 // MaxKeyIn returns the greatest key between from and to, both included; 0 if there is
 // none.
 func (k *KeyColumn) MaxKeyIn(ctx context.Context, from, to int64) (int64, error) {
+	if k.Column.Texts != nil {
+		return greatestText(ctx, k, from, to, "", nil, nil)
+	}
 	column, w := k.Name(), &k.Store.Engine.Series
 	low, high := w.Placeholder(1), w.Placeholder(2)
 	if w.Number != "" {
