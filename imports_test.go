@@ -363,7 +363,8 @@ var arrows = map[string][]string{
 		"github.com/DATA-DOG/go-sqlmock",
 		"github.com/google/uuid",
 	},
-	"internal/boxing": {module + "/dialect"},
+	"internal/boxing":   {module + "/dialect"},
+	"internal/calendar": {module + "/internal/anchor"},
 	"internal/counting": {
 		module + "/dialect",
 		module + "/internal/anchor",
