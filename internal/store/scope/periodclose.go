@@ -27,14 +27,15 @@ func (s *Rows) ClosePeriod(ctx context.Context, p calendar.Period) (closed int, 
 	if err != nil {
 		return 0, s.failed(err)
 	}
-	if _, isThere := rows[name]; !isThere {
-		if err := s.makeRow(ctx, s.store, nil, p, true); err != nil {
-			return 0, s.failed(err)
-		}
-		closed++
+	if _, isThere := rows[name]; isThere {
+		return s.turnAll(ctx, p, name, false)
 	}
-	turned, err := s.turnAll(ctx, p, name, false)
-	return closed + turned, err
+	if err := s.makeRow(ctx, s.store, nil, p, true); err != nil {
+		return 0, s.failed(err)
+	}
+	// Another process may have made the row meanwhile, which is open then.
+	closed, err = s.turnAll(ctx, p, name, false)
+	return max(closed, 1), err
 }
 
 // ReopenPeriod opens a period that was closed by mistake: numbers go on where they stood. It

@@ -99,6 +99,7 @@ func (s *Rows) makeRows(ctx context.Context, at *store.Store, values []any, peri
 	if err != nil {
 		return err
 	}
+	var made []calendar.Period
 	for _, p := range periods {
 		if _, isThere := rows[s.scope.PeriodRowFor(values, p.Name)]; isThere {
 			continue
@@ -107,12 +108,14 @@ func (s *Rows) makeRows(ctx context.Context, at *store.Store, values []any, peri
 		if err := s.makeRow(ctx, at, values, p, isClosed); err != nil {
 			return err
 		}
+		if len(values) > 0 && !isClosed {
+			made = append(made, p)
+		}
 	}
-	return nil
+	return s.closeMade(ctx, at, values, made)
 }
 
-// makeRow makes the row of a parent in a period. isClosed reports whether the period was
-// found closed.
+// makeRow makes the row of a parent in a period, which may be closed.
 func (s *Rows) makeRow(ctx context.Context, at *store.Store, values []any, p calendar.Period, isClosed bool) error {
 	first, err := s.firstIn(ctx, at, values, p)
 	if err != nil {
@@ -121,20 +124,26 @@ func (s *Rows) makeRow(ctx context.Context, at *store.Store, values []any, p cal
 	if isClosed {
 		first = -first
 	}
-	name := s.scope.PeriodRowFor(values, p.Name)
-	v := engine.Values{Name: name, Next: first, Table: "", Column: "", Parameters: ParentParameters}
-	if _, err := at.Conn.Exec(ctx, at.Engine.Rows.Make.Text, at.Engine.Rows.Make.Bind(v)); err != nil {
-		return err
-	}
-	if isClosed || len(values) == 0 {
+	v := engine.Values{Name: s.scope.PeriodRowFor(values, p.Name), Next: first, Table: "", Column: "", Parameters: ParentParameters}
+	_, err = at.Conn.Exec(ctx, at.Engine.Rows.Make.Text, at.Engine.Rows.Make.Bind(v))
+	return err
+}
+
+// closeMade closes rows that have just been made if their periods were closed before the rows
+// were committed, by a process that did not see them: see ClosePeriod.
+func (s *Rows) closeMade(ctx context.Context, at *store.Store, values []any, made []calendar.Period) error {
+	if len(made) == 0 {
 		return nil
 	}
-	// The period may have been closed before the row was committed, by a process that did not
-	// see the row: see ClosePeriod.
-	closing := s.scope.PeriodRowFor(nil, p.Name)
-	rows, err := s.look(ctx, at, closing)
-	if err == nil && rows[closing] < 0 {
-		_, err = s.turn(ctx, at, name, false)
+	var closings []string
+	for _, p := range made {
+		closings = append(closings, s.scope.PeriodRowFor(nil, p.Name))
+	}
+	rows, err := s.look(ctx, at, closings...)
+	for i, p := range made {
+		if err == nil && rows[closings[i]] < 0 {
+			_, err = s.turn(ctx, at, s.scope.PeriodRowFor(values, p.Name), false)
+		}
 	}
 	return err
 }

@@ -50,11 +50,10 @@ type Periods struct {
 	Template string
 
 	// Greatest returns the greatest number of a parent in a period that is in use, 0 for none.
-	// It is called when a row is made, which begins above that number, and when a number was
-	// found in use. It may be called on s, which is [Scope].Latest or the store of the
-	// transaction, and not on another connection of the application. values are as in
-	// [Rows.ReservePeriod]; for the row of a closed period (see above) they are nil. If
-	// Greatest is nil, rows begin at [Scope].Start.
+	// It is called when a row is made, which begins above that number, and by
+	// [Rows.ReservePeriodAbove]. It queries s, which is [Scope].Latest or the store of the
+	// transaction. values are as in [Rows.ReservePeriod]. If Greatest is nil, rows begin at
+	// [Scope].Start.
 	Greatest func(ctx context.Context, s *store.Store, values []any, p calendar.Period) (int64, error)
 
 	// Now is the clock of the process; nil means time.Now. Only the clock of the server decides
