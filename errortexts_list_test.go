@@ -21,6 +21,7 @@ var noInstruction = []struct {
 		"the column compares without regard to case",
 		"the column does not take a COMB",
 		"it has no row in keyfill_sequences",
+		"its period is closed",
 		"its next value is not above the greatest key in the column: others fill it too, or the row is from an older copy",
 		"its next value is below what was reserved: the store has gone back",
 		"a column of its key table is of the wrong type",

@@ -368,7 +368,8 @@ var arrows = map[string][]string{
 		"github.com/DATA-DOG/go-sqlmock",
 		"github.com/google/uuid",
 	},
-	"internal/boxing": {module + "/dialect"},
+	"internal/boxing":   {module + "/dialect"},
+	"internal/calendar": {module + "/internal/anchor"},
 	"internal/counting": {
 		module + "/dialect",
 		module + "/internal/anchor",
@@ -425,7 +426,7 @@ var arrows = map[string][]string{
 	"internal/store/reserver":      {module + "/dialect", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/binding", module + "/internal/store/engine", module + "/internal/store/keycolumn", module + "/internal/store/schema", module + "/internal/store/sequence", module + "/internal/store/staterow", module + "/internal/store/upstream", module + "/keysource"},
 	"internal/store/native":        {module + "/dialect", module + "/internal/store", module + "/internal/store/binding", module + "/internal/store/engine", module + "/internal/store/nativecatalog", module + "/internal/store/sequence", module + "/internal/store/staterow", module + "/keysource"},
 	"internal/store/series":        {module + "/dialect", module + "/internal/anchor", module + "/internal/counting", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/engine", module + "/internal/store/reserver", module + "/internal/store/schema", module + "/internal/store/sequence", module + "/keysource"},
-	"internal/store/scope":         {module + "/internal/store", module + "/internal/store/engine", module + "/internal/store/keycolumn", module + "/internal/store/sequence", module + "/internal/store/staterow", module + "/keysource"},
+	"internal/store/scope":         {module + "/internal/anchor", module + "/internal/calendar", module + "/internal/store", module + "/internal/store/engine", module + "/internal/store/keycolumn", module + "/internal/store/sequence", module + "/internal/store/staterow", module + "/keysource"},
 	"internal/store/worker":        {module + "/dialect", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/binding", module + "/internal/store/engine", module + "/internal/store/schema", module + "/internal/store/staterow", module + "/keysource"},
 	"internal/store/fakedb":        {module + "/dialect", module + "/internal/store", module + "/internal/store/sequence", "golang.org/x/tools/txtar"}, // for tests
 	"policy":                       {module + "/dialect", module + "/internal/anchor", module + "/internal/counting", module + "/internal/glob", module + "/internal/nearest", module + "/internal/numberformat", module + "/keysource", "go.yaml.in/yaml/v3"},

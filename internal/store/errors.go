@@ -82,6 +82,11 @@ var (
 	ErrName = anchor.New("state-name", "not the name of a state")
 )
 
+// ErrPeriodClosed is returned when the period of a number is closed: see
+// scope.Rows.ClosePeriod. It is wrapped in an [*Error], which is no keysource.ErrStoreState:
+// the store is as it should be.
+var ErrPeriodClosed = anchor.New("period-closed", "its period is closed")
+
 // ErrNextValue is returned when the next value of a row is below 1. It is wrapped in an
 // [*Error].
 var ErrNextValue = anchor.New("no-row", "its next_value in keyfill_sequences is below 1: set it above all numbers in use, to 1 where there are none")
@@ -179,7 +184,7 @@ var (
 //
 // errors.Is finds Err, and one of keysource's sentinels: [keysource.ErrExhausted],
 // [keysource.ErrStoreBehind] for [ErrBehind], [keysource.ErrStoreBack] for [ErrBack],
-// and [keysource.ErrStoreState] for all others.
+// none for [ErrPeriodClosed], and [keysource.ErrStoreState] for all others.
 type Error struct {
 	Name    string   // the name of the row
 	Columns []Column // the columns that the sequence serves
@@ -254,6 +259,8 @@ func (e *Error) Unwrap() []error {
 		return []error{e.Err, keysource.ErrStoreBehind}
 	case ErrBack:
 		return []error{e.Err, keysource.ErrStoreBack}
+	case ErrPeriodClosed:
+		return []error{e.Err}
 	}
 	return []error{e.Err, keysource.ErrStoreState}
 }

@@ -27,6 +27,8 @@ type Engine struct {
 
 	Expressions Expressions
 
+	Clock ClockWords
+
 	ErrorsKeepTransaction bool // a statement that fails does not abort its transaction
 
 	OpensAtOnce bool // one query can return all that must be known to open a sequence
@@ -69,11 +71,24 @@ type Expressions struct {
 	Random string // a random text of at most 40 characters
 }
 
+// ClockWords are the engine's words for the time of its clock at the beginning of a
+// statement. All are empty for an engine without a server, whose clock is the process's.
+type ClockWords struct {
+	// Now is the time. It is the same in all of a statement, also if the statement waits for
+	// a lock, and a later one in a later statement of the same transaction.
+	Now string
+
+	Text    string // Now as a text of the form 2006-01-02 15:04:05.999999, in UTC
+	Instant string // the format of a placeholder whose argument is a time, in UTC
+	Zone    string // ends the text of such an argument, which is 2006-01-02 15:04:05 otherwise
+}
+
 // Locks describes how the engine locks rows and tables.
 type Locks struct {
 	LocksGaps  bool   // an UPDATE that finds no row locks the gap where the row would be
 	SkipLocked string // makes a SELECT skip locked rows, if it would wait for them
 	Lock       string // the statement that takes the lock to write of table %[1]s with column %[2]s; may be empty
+	Unlocked   string // follows the table's name in a SELECT that waits for no lock, and may see changes before their commit
 	// OwnLocks is the query for two numbers of locks that the transaction holds and other
 	// connections wait for: locks on the tables %[1]s, which block reads, and locks on
 	// sequences, which block draws. It is empty for an engine without such locks.
@@ -96,6 +111,7 @@ type SequenceStatements struct {
 	Read    Statement // selects next_value, incarnation, server, table_name, column_name, parameters
 	Others  Statement // selects the name of a row that binds a column to another counter than the sequence, or NULL
 	Create  Statement // inserts the row of a sequence, or raises its next value
+	Make    Statement // inserts the row of a sequence if it does not exist
 	Advance Statement // raises the next value; locks the row even if it does not raise it
 	Raise   Statement // raises the next value; locks no row that it does not raise; may be empty
 	Reserve Update    // reserves integers, and returns next_value, incarnation and server
@@ -224,6 +240,8 @@ const (
 	pSchema
 	pIncarnation
 	pServer
+	pBegin
+	pEnd
 )
 
 // Values holds the arguments of statements. A statement binds only the values that it
@@ -232,6 +250,7 @@ type Values struct {
 	Name, Count, Floor, Limit, Next, Table, Column, Parameters any // for statements about keyfill_sequences
 	Worker, Until, Owner                                       any // for statements about keyfill_workers
 	Binding, Row, Old, Version, Schema, Incarnation, Server    any
+	Begin, End                                                 any // for statements that compare the clock
 }
 
 // Bind returns the arguments of the statement, in the order of its placeholders.
@@ -275,6 +294,10 @@ func (st Statement) Bind(v Values) []any {
 			args[i] = v.Incarnation
 		case pServer:
 			args[i] = v.Server
+		case pBegin:
+			args[i] = v.Begin
+		case pEnd:
+			args[i] = v.End
 		}
 	}
 	return args

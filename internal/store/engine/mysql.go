@@ -99,6 +99,13 @@ WHERE VERSION() LIKE '%MariaDB%' AND table_schema = COALESCE(NULLIF({schemaName}
 		Now:    "UTC_TIMESTAMP(6)",
 		Random: "UUID()",
 	},
+	// Both engines set the clock at the beginning of a statement; SET TIMESTAMP moves it for
+	// a session (MySQL 8.4 Reference Manual, section 14.7, "NOW()", "UTC_TIMESTAMP()").
+	Clock: ClockWords{
+		Now:     "UTC_TIMESTAMP(6)",
+		Text:    "DATE_FORMAT(UTC_TIMESTAMP(6), '%Y-%m-%d %H:%i:%s.%f')",
+		Instant: "CAST(%s AS DATETIME)",
+	},
 	// A DSN, the server or its init_connect may have turned autocommit off, and then the
 	// changes of a single statement would never be committed (MySQL 8.4 Reference Manual,
 	// section 7.1.8, "autocommit").
@@ -125,6 +132,12 @@ WHERE VERSION() LIKE '%MariaDB%' AND table_schema = COALESCE(NULLIF({schemaName}
 VALUES (?, ?, ?, ?, ?, UUID(), UTC_TIMESTAMP(6))
 ON DUPLICATE KEY UPDATE next_value = GREATEST(next_value, ?)`,
 			[]param{pName, pNext, pTable, pColumn, pParameters, pNext},
+		},
+		Make: Statement{
+			`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
+VALUES (?, ?, ?, ?, ?, UUID(), UTC_TIMESTAMP(6))
+ON DUPLICATE KEY UPDATE next_value = next_value`,
+			[]param{pName, pNext, pTable, pColumn, pParameters},
 		},
 		Advance: Statement{
 			`UPDATE keyfill_sequences SET next_value = GREATEST(next_value, ?), updated_at = UTC_TIMESTAMP(6)

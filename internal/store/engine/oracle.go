@@ -68,6 +68,11 @@ END;`,
 		Random: "RAWTOHEX(SYS_GUID())",
 	},
 	Database: "SYS_CONTEXT('USERENV', 'DB_NAME')",
+	Clock: ClockWords{
+		Now:     "SYS_EXTRACT_UTC(SYSTIMESTAMP)",
+		Text:    "TO_CHAR(SYS_EXTRACT_UTC(SYSTIMESTAMP), 'YYYY-MM-DD HH24:MI:SS.FF6')",
+		Instant: "TO_TIMESTAMP(%s, 'YYYY-MM-DD HH24:MI:SS')",
+	},
 	Series: SeriesWords{
 		Later:  "SYSTIMESTAMP + NUMTODSINTERVAL({later} / 1000, 'SECOND')",
 		Past:   "TIMESTAMP '1970-01-01 00:00:00 +00:00'",
@@ -87,6 +92,13 @@ END;`,
 			`MERGE INTO keyfill_sequences t
 USING (SELECT :1 AS name, :2 AS next_value FROM dual) s ON (t.name = s.name)
 WHEN MATCHED THEN UPDATE SET t.next_value = GREATEST(t.next_value, s.next_value)
+WHEN NOT MATCHED THEN INSERT (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
+VALUES (s.name, s.next_value, :3, :4, :5, RAWTOHEX(SYS_GUID()), SYSTIMESTAMP)`,
+			[]param{pName, pNext, pTable, pColumn, pParameters},
+		},
+		Make: Statement{
+			`MERGE INTO keyfill_sequences t
+USING (SELECT :1 AS name, :2 AS next_value FROM dual) s ON (t.name = s.name)
 WHEN NOT MATCHED THEN INSERT (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
 VALUES (s.name, s.next_value, :3, :4, :5, RAWTOHEX(SYS_GUID()), SYSTIMESTAMP)`,
 			[]param{pName, pNext, pTable, pColumn, pParameters},

@@ -62,6 +62,15 @@ var postgres = Engine{
 		Now:    "clock_timestamp()",
 		Random: "md5(random()::text || clock_timestamp()::text)",
 	},
+	// now() is the time at which the transaction began, and clock_timestamp() advances within
+	// a statement: PostgreSQL 18 documentation, section 9.9.5. A text of this form means the
+	// same under every DateStyle.
+	Clock: ClockWords{
+		Now:     "statement_timestamp()",
+		Text:    "to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')",
+		Instant: "CAST(%s AS timestamptz)",
+		Zone:    "+00",
+	},
 	Series: SeriesWords{
 		Later:  "clock_timestamp() + CAST({later} AS bigint) * interval '1 millisecond'",
 		Past:   "'1970-01-01 00:00:00+00'",
@@ -88,6 +97,12 @@ var postgres = Engine{
 			`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
 VALUES ($1, $2, $3, $4, $5, md5(random()::text || clock_timestamp()::text), clock_timestamp())
 ON CONFLICT (name) DO UPDATE SET next_value = GREATEST(keyfill_sequences.next_value, excluded.next_value)`,
+			[]param{pName, pNext, pTable, pColumn, pParameters},
+		},
+		Make: Statement{
+			`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
+VALUES ($1, $2, $3, $4, $5, md5(random()::text || clock_timestamp()::text), clock_timestamp())
+ON CONFLICT (name) DO NOTHING`,
 			[]param{pName, pNext, pTable, pColumn, pParameters},
 		},
 		Advance: Statement{

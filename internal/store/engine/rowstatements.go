@@ -97,10 +97,15 @@ func (c *composer) add(parts ...string) *composer {
 // arg adds a parameter and returns its placeholder.
 func (c *composer) arg(p param) string {
 	c.args = append(c.args, p)
+	return c.place(len(c.args))
+}
+
+// place returns the placeholder of an argument, by its number.
+func (c *composer) place(n int) string {
 	if !strings.Contains(c.words.Place, "%") {
 		return c.words.Place
 	}
-	return fmt.Sprintf(c.words.Place, len(c.args))
+	return fmt.Sprintf(c.words.Place, n)
 }
 
 // number adds the parameter of an integer and returns its placeholder.

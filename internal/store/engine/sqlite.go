@@ -85,6 +85,12 @@ VALUES (?, ?, ?, ?, ?, lower(hex(randomblob(16))), strftime('%Y-%m-%dT%H:%M:%fZ'
 ON CONFLICT (name) DO UPDATE SET next_value = max(next_value, excluded.next_value)`,
 			[]param{pName, pNext, pTable, pColumn, pParameters},
 		},
+		Make: Statement{
+			`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
+VALUES (?, ?, ?, ?, ?, lower(hex(randomblob(16))), strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+ON CONFLICT (name) DO NOTHING`,
+			[]param{pName, pNext, pTable, pColumn, pParameters},
+		},
 		Advance: Statement{
 			`UPDATE keyfill_sequences SET next_value = ?, updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 WHERE name = ? AND next_value < ?`,

@@ -56,6 +56,13 @@ CREATE TABLE keyfill_series (
 		Now:    "SYSUTCDATETIME()",
 		Random: "CONVERT(nvarchar(40), NEWID())",
 	},
+	// Style 120 is 2006-01-02 15:04:05 under every language ("CAST and CONVERT
+	// (Transact-SQL)").
+	Clock: ClockWords{
+		Now:     "SYSUTCDATETIME()",
+		Text:    "CONVERT(nvarchar(26), SYSUTCDATETIME(), 121)",
+		Instant: "CONVERT(datetime2, %s, 120)",
+	},
 	Series: SeriesWords{
 		Later: "DATEADD(millisecond, {later}, SYSUTCDATETIME())",
 		Past:  "'19700101'",
@@ -67,6 +74,7 @@ CREATE TABLE keyfill_series (
 		// reference, "Table Hints". A transaction still reads the rows that it has locked
 		// itself.
 		SkipLocked: " WITH (READCOMMITTEDLOCK, READPAST)",
+		Unlocked:   " WITH (NOLOCK)",
 	},
 	Proof: Proof{
 		Prefix: "IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2\n",
@@ -85,6 +93,13 @@ CREATE TABLE keyfill_series (
 			`MERGE INTO keyfill_sequences WITH (HOLDLOCK) AS t
 USING (SELECT 1 AS one) AS s ON t.name = @p1
 WHEN MATCHED AND t.next_value < @p2 THEN UPDATE SET next_value = @p2
+WHEN NOT MATCHED THEN INSERT (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
+VALUES (@p1, @p2, @p3, @p4, @p5, CONVERT(nvarchar(40), NEWID()), SYSUTCDATETIME());`,
+			[]param{pName, pNext, pTable, pColumn, pParameters},
+		},
+		Make: Statement{
+			`MERGE INTO keyfill_sequences WITH (HOLDLOCK) AS t
+USING (SELECT 1 AS one) AS s ON t.name = @p1
 WHEN NOT MATCHED THEN INSERT (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
 VALUES (@p1, @p2, @p3, @p4, @p5, CONVERT(nvarchar(40), NEWID()), SYSUTCDATETIME());`,
 			[]param{pName, pNext, pTable, pColumn, pParameters},

@@ -44,18 +44,32 @@ type Scope struct {
 
 	// Latest is another store of the same database, which sees the last committed rows
 	// even if the transaction sees older ones, as under REPEATABLE READ. It is nil if a
-	// transaction that writes always sees them, as on SQLite.
+	// transaction that writes always sees them, as on SQLite. The rows of Periods are made
+	// there.
 	Latest *store.Store
+
+	// Periods makes the numbers of each parent begin again with each period; nil if they
+	// never do. Then Within may be empty.
+	Periods *Periods
 }
 
 // Parameters returns the [sequence.Sequence].Parameters that the row of the stored
-// counter must have: with other columns, the rows of the parents would stand for other
-// parents. types are the types of the columns.
+// counter must have: with other columns or periods, the rows of the parents would stand for
+// other parents. types are the types of the columns. The text has one of these forms:
+//
+//	scope "branch" text, "kind" integer
+//	period year from 04-01 by clock in Europe/Berlin
+//	scope "branch" text period month from 01-01 by "issued_on"
 func (q *Scope) Parameters(types []string) string {
 	var b strings.Builder
-	b.WriteString("scope")
+	if len(q.Within) > 0 || q.Periods == nil {
+		b.WriteString("scope")
+	}
 	for i, c := range q.Within {
 		fmt.Fprintf(&b, "%s %q %s", []string{"", ","}[min(i, 1)], c, types[i])
+	}
+	if q.Periods != nil {
+		b.WriteString([]string{"", " "}[min(b.Len(), 1)] + q.Periods.words())
 	}
 	return b.String()
 }
@@ -65,6 +79,22 @@ func (q *Scope) Parameters(types []string) string {
 // an int64, or a string. Equal values have the same name, different values have
 // different names.
 func (q *Scope) RowFor(values []any) string {
+	return shortened(q.longName(values)+"]", "")
+}
+
+// PeriodRowFor returns the name of the row of a parent in the period of a name, such as
+// "2026". values are as for RowFor; there are none if the scope has no columns, and in the
+// row that only says that a period is closed: see [Periods].
+func (q *Scope) PeriodRowFor(values []any, period string) string {
+	end := "[" + period + "]"
+	if len(values) > 0 {
+		end = "," + period + "]"
+	}
+	return shortened(q.longName(values), end)
+}
+
+// longName returns the name of a parent's row without the closing bracket.
+func (q *Scope) longName(values []any) string {
 	var b strings.Builder
 	b.WriteString(q.Name)
 	for i, v := range values {
@@ -80,13 +110,18 @@ func (q *Scope) RowFor(values []any) string {
 			panic(fmt.Sprintf("store: a %T in a scope", v))
 		}
 	}
-	b.WriteByte(']')
-	name := b.String()
+	return b.String()
+}
+
+// shortened returns a name that fits into a row: begin and end, or as much of begin as
+// there is room for, a hash of the whole, and end.
+func shortened(begin, end string) string {
+	name := begin + end
 	if utf8.RuneCountInString(name) <= store.MaxName {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
-	hash := "-" + hex.EncodeToString(sum[:16]) // no name without a hash ends in this way
+	hash := "-" + hex.EncodeToString(sum[:16]) + end // no name without a hash ends in this way
 	return string([]rune(name)[:store.MaxName-len(hash)]) + hash
 }
 

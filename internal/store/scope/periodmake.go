@@ -1,0 +1,179 @@
+package scope
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/keyfill/keyfill/internal/calendar"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/engine"
+	"github.com/keyfill/keyfill/internal/store/staterow"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// EnsurePeriod makes the row of a parent in a period and in the next period, if they are
+// missing, on [Scope].Latest; it sends nothing if this process knows that they exist. A nil
+// period is the one in which the clock is expected to stand. ReservePeriod does this itself;
+// a caller does it beforehand to watch over what is sent on the other connection. On an
+// engine without such a connection (SQLite) EnsurePeriod does nothing.
+func (s *Rows) EnsurePeriod(ctx context.Context, values []any, given *calendar.Period) error {
+	d, err := s.drawFrom(values, given, 1)
+	if err != nil {
+		return err
+	}
+	return s.ensure(ctx, d)
+}
+
+// ensure makes the rows for a draw as EnsurePeriod does.
+func (s *Rows) ensure(ctx context.Context, d draw) error {
+	q := s.scope
+	if q.Latest == nil || q.Periods.made.has(d.row.Name) {
+		return nil
+	}
+	periods := []calendar.Period{d.period}
+	if next, err := q.Periods.Calendar.Next(d.period); err == nil { // no period follows the year 9999
+		periods = append(periods, next)
+	}
+	limited, cancel := context.WithTimeout(ctx, latestLimit)
+	defer cancel()
+	err := s.makeRows(limited, q.Latest, d.values, periods...)
+	if err != nil && ctx.Err() == nil {
+		// An INSERT waits for a transaction that has drawn from the row meanwhile, which is no
+		// reason to fail.
+		limited, cancel := context.WithTimeout(ctx, latestLimit)
+		defer cancel()
+		if rows, again := s.look(limited, q.Latest, d.row.Name); again == nil && len(rows) > 0 {
+			return nil
+		}
+	}
+	if err != nil {
+		return s.beside(ctx, err)
+	}
+	q.Periods.made.add(d.row.Name)
+	return nil
+}
+
+// beside returns the error of a statement on [Scope].Latest.
+func (s *Rows) beside(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	failed := s.scope.Latest.Failed(s.scope.Name, err)
+	if errors.Is(failed, keysource.ErrStoreState) {
+		return failed // a refusal, such as a missing right
+	}
+	return fmt.Errorf("%w: the rows of a period are made beside the transaction: look for a lock, or a limit of connections: %w", keysource.ErrStoreDown, failed)
+}
+
+// makeMissing makes the row of a draw that has not found it, for the given time: first on
+// [Scope].Latest, by the next call of ensure, and then in the transaction. There it is also
+// made if it exists, and PostgreSQL's snapshot does not show it: the engine then fails the
+// transaction with its own code, which says that it has to be begun again.
+func (s *Rows) makeMissing(ctx context.Context, d draw, missing int) error {
+	s.scope.Periods.made.remove(d.row.Name)
+	switch {
+	case missing > makeTries:
+		return s.store.Failed(s.scope.Name, staterow.ErrRemoved)
+	case missing == 1 && s.scope.Latest != nil:
+		return nil
+	}
+	return s.store.ToldGone(ctx, s.scope.Name, s.makeRows(ctx, s.store, d.values, d.period))
+}
+
+// makeTries is how often a row is made that is not found afterwards.
+const makeTries = 3
+
+// makeRows makes the rows of a parent in several periods, as far as they are missing.
+func (s *Rows) makeRows(ctx context.Context, at *store.Store, values []any, periods ...calendar.Period) error {
+	var names []string
+	for _, p := range periods {
+		names = append(names, s.scope.PeriodRowFor(values, p.Name))
+		if len(values) > 0 {
+			names = append(names, s.scope.PeriodRowFor(nil, p.Name))
+		}
+	}
+	// An INSERT of a row that exists would wait for a transaction that has drawn from it, also
+	// if it is this one.
+	rows, err := s.look(ctx, at, names...)
+	if err != nil {
+		return err
+	}
+	var made []calendar.Period
+	for _, p := range periods {
+		if _, isThere := rows[s.scope.PeriodRowFor(values, p.Name)]; isThere {
+			continue
+		}
+		isClosed := len(values) > 0 && rows[s.scope.PeriodRowFor(nil, p.Name)] < 0
+		if err := s.makeRow(ctx, at, values, p, isClosed); err != nil {
+			return err
+		}
+		if len(values) > 0 && !isClosed {
+			made = append(made, p)
+		}
+	}
+	return s.closeMade(ctx, at, values, made)
+}
+
+// makeRow makes the row of a parent in a period, which may be closed.
+func (s *Rows) makeRow(ctx context.Context, at *store.Store, values []any, p calendar.Period, isClosed bool) error {
+	first, err := s.firstIn(ctx, at, values, p)
+	if err != nil {
+		return err
+	}
+	if isClosed {
+		first = -first
+	}
+	v := engine.Values{Name: s.scope.PeriodRowFor(values, p.Name), Next: first, Table: "", Column: "", Parameters: ParentParameters}
+	_, err = at.Conn.Exec(ctx, at.Engine.Rows.Make.Text, at.Engine.Rows.Make.Bind(v))
+	return err
+}
+
+// closeMade closes rows that have just been made if their periods were closed before the rows
+// were committed, by a process that did not see them: see ClosePeriod.
+func (s *Rows) closeMade(ctx context.Context, at *store.Store, values []any, made []calendar.Period) error {
+	if len(made) == 0 {
+		return nil
+	}
+	var closings []string
+	for _, p := range made {
+		closings = append(closings, s.scope.PeriodRowFor(nil, p.Name))
+	}
+	rows, err := s.look(ctx, at, closings...)
+	for i, p := range made {
+		if err == nil && rows[closings[i]] < 0 {
+			_, err = s.turn(ctx, at, s.scope.PeriodRowFor(values, p.Name), false)
+		}
+	}
+	return err
+}
+
+// firstIn returns the first number of a parent in a period whose row is missing.
+func (s *Rows) firstIn(ctx context.Context, at *store.Store, values []any, p calendar.Period) (int64, error) {
+	first := max(s.scope.Start, 1)
+	if s.scope.Periods.Greatest == nil || len(values) != len(s.scope.Within) {
+		return first, nil
+	}
+	greatest, err := s.scope.Periods.Greatest(ctx, at, values, p)
+	return max(first, min(greatest, store.MaxReserved)+1), err
+}
+
+// look returns the next values of the rows called so, as far as they exist. It waits for no
+// lock.
+func (s *Rows) look(ctx context.Context, at *store.Store, names ...string) (map[string]int64, error) {
+	args := make([]any, len(names))
+	for i, name := range names {
+		args[i] = name
+	}
+	all, err := at.Conn.Rows(ctx, at.Engine.LookFor(len(names)), args)
+	if err != nil {
+		return nil, err
+	}
+	rows := make(map[string]int64, len(all))
+	for _, row := range all {
+		if rows[store.Text(row[0])], err = store.Integer(row[1]); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}

@@ -1,0 +1,368 @@
+package scope
+
+import (
+	"context"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/calendar"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/engine"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/staterow"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Taken are consecutive numbers of a period.
+type Taken struct {
+	keysource.Reservation // the first number, and the Server, which identifies the row and its server
+
+	Period calendar.Period
+	Row    string // the name of the row from which they were reserved
+
+	// Template is the template with which all numbers of the period are written: the one that
+	// the process had which drew the first of them, and has committed. It may differ from
+	// [Periods].Template until the next period begins.
+	Template string
+}
+
+// ReservePeriod reserves n ≥ 1 consecutive numbers of a parent in a period. values are the
+// values of the columns [Scope].Within, as in [Scope.RowFor]; empty if there are no such
+// columns.
+//
+// given is the period of the row's date. If it is nil, the numbers are of the period in which
+// the server's clock stands when the statement begins that reserves them; Taken has it.
+//
+// On a store of [store.Within] and [store.Joined] the row is locked until the transaction
+// ends, and a rollback undoes the reservation. On a store of [store.New] the reservation has
+// committed when ReservePeriod returns. A statement that needs several rows must reserve in
+// the order of their names.
+//
+// It returns [store.ErrPeriodClosed] if the period is closed, and keysource.ErrExhausted if it
+// has fewer numbers left, both in an [*store.Error] that has the name of the stored counter
+// and of the period, and no value. Errors of the connection are the driver's. On PostgreSQL a
+// transaction whose snapshot is older than the row (REPEATABLE READ) fails with the engine's
+// code 40001, so that it can be begun again.
+func (s *Rows) ReservePeriod(ctx context.Context, values []any, given *calendar.Period, n int64) (Taken, error) {
+	if n < 1 {
+		return Taken{}, keysource.ErrCount
+	}
+	if err := store.LockOfRows(s.store).TakeFirst(ctx); err != nil {
+		return Taken{}, err
+	}
+	missing := 0 // how often the row was not there
+	for range periodTries {
+		d, err := s.drawFrom(values, given, n)
+		if err != nil {
+			return Taken{}, err
+		}
+		if err := s.ensure(ctx, d); err != nil {
+			return Taken{}, err
+		}
+		got, found, err := s.take(ctx, d)
+		if err == nil && found == foundNothing {
+			found, err = s.whyNothing(ctx, d)
+		}
+		switch {
+		case err != nil:
+			return Taken{}, s.store.ToldGone(ctx, s.scope.Name, err)
+		case found == foundNumbers:
+			return got, nil
+		case found == foundClosed:
+			return Taken{}, s.scope.closed(d.period)
+		case found == foundTooFew:
+			return Taken{}, s.scope.exhaustedIn(d.period)
+		case found == foundNoRow:
+			missing++
+			if err := s.makeMissing(ctx, d, missing); err != nil {
+				return Taken{}, err
+			}
+		}
+	}
+	return Taken{}, errPeriodTries
+}
+
+// periodTries is how often a reservation is tried: the clock may go on to the next period
+// between two statements, and a row may be missing.
+const periodTries = 6
+
+// errPeriodTries is returned after so many tries.
+var errPeriodTries = anchor.New("contention", "the row of its period was changed each time that it was to be used: insert again")
+
+// draw is one try to reserve numbers.
+type draw struct {
+	values  []any
+	period  calendar.Period
+	byClock bool // the period is a guess, which the statement compares with the server's clock
+	row     *sequence.Sequence
+	n       int64
+}
+
+// drawFrom returns a draw from the given period, or from the one in which the clock is
+// expected to stand.
+func (s *Rows) drawFrom(values []any, given *calendar.Period, n int64) (draw, error) {
+	d := draw{values: values, n: n}
+	if given != nil {
+		d.period = *given
+	} else {
+		var err error
+		if d.period, err = s.scope.Periods.current(); err != nil {
+			return d, err
+		}
+		d.byClock = s.store.Engine.Clock.Now != ""
+	}
+	d.row = s.periodRow(values, d.period)
+	return d, nil
+}
+
+// periodRow returns the sequence that names the row of a parent (such as a branch) in a period.
+func (s *Rows) periodRow(values []any, p calendar.Period) *sequence.Sequence {
+	return &sequence.Sequence{Name: s.scope.PeriodRowFor(values, p.Name), Columns: []store.Column{s.scope.Column}, Bounds: sequence.Bounds{Max: s.scope.Max}}
+}
+
+// limit returns the greatest next value from which the draw can reserve.
+func (d draw) limit() int64 { return d.row.Greatest() - d.n + 1 }
+
+// found is what a try to reserve has found.
+type found uint8
+
+const (
+	foundNothing found = iota // no row that fits, for a reason that is not known yet
+	foundNumbers
+	foundNoRow
+	foundClosed
+	foundTooFew
+	foundAgain // the row fits, or another period begins: the next try may succeed
+)
+
+// valuesOf returns the arguments of the statements of a draw.
+func (s *Rows) valuesOf(d draw) engine.Values {
+	begin, end := s.instants(d.period)
+	return engine.Values{
+		Name: d.row.Name, Count: d.n, Floor: int64(1), Limit: d.limit(), Begin: begin, End: end,
+		Old: ParentParameters, Parameters: s.scope.Periods.parameters(),
+	}
+}
+
+// form returns which statements a draw needs.
+func (s *Rows) form(d draw) engine.PeriodForm {
+	return engine.PeriodForm{ByClock: d.byClock, Writes: s.scope.Periods.Template != ""}
+}
+
+// take reserves the numbers of a draw.
+func (s *Rows) take(ctx context.Context, d draw) (got Taken, f found, err error) {
+	statements := s.store.Engine.Period(s.form(d))
+	if statements.Reserve.Text == "" {
+		return s.takeLocked(ctx, d)
+	}
+	if err := s.store.Proof.Prepare(ctx); err != nil {
+		return got, foundNothing, err
+	}
+	answer, err := s.store.Update(ctx, statements.Reserve, s.valuesOf(d))
+	if err != nil || answer == nil {
+		return got, foundNothing, err
+	}
+	next, err := store.Integer(answer[0])
+	if err != nil {
+		return got, foundNothing, err
+	}
+	got, err = d.taken(next-d.n, [3]any(answer[1:]))
+	return got, foundNumbers, err
+}
+
+// taken returns the numbers of a draw. beside are the incarnation, the server and the
+// parameters of the row.
+func (d draw) taken(first int64, beside [3]any) (Taken, error) {
+	template, isOne := templateIn(store.Text(beside[2]))
+	if !isOne {
+		return Taken{}, errParameters
+	}
+	return Taken{keysource.Reservation{First: first, Server: staterow.Server(beside[0], beside[1])}, d.period, d.row.Name, template}, nil
+}
+
+// errParameters is returned if the row of a period was not made by this package.
+var errParameters = anchor.New("parameters", "the row of its period has other parameters: put them back as keyfill has written them")
+
+// takeLocked reserves the numbers of a draw on an engine whose UPDATE returns no values, in
+// the transaction that is open, or in one of its own.
+func (s *Rows) takeLocked(ctx context.Context, d draw) (got Taken, f found, err error) {
+	if s.store.Inside {
+		return s.takeOn(ctx, s.store.Conn, d)
+	}
+	err = s.store.Conn.Transact(ctx, func(c store.Conn) (err error) {
+		got, f, err = s.takeOn(ctx, c, d)
+		return err
+	})
+	return got, f, err
+}
+
+// takeOn reserves the numbers of a draw on a connection whose transaction is open: it reads
+// the row, which locks it, and then replaces its next value.
+func (s *Rows) takeOn(ctx context.Context, c store.Conn, d draw) (got Taken, f found, err error) {
+	form, v := s.form(d), s.valuesOf(d)
+	locked := s.store.Engine.Period(form).Locked
+	query, err := s.store.Server.PutInto(ctx, locked.Text)
+	if err != nil {
+		return got, foundNothing, err
+	}
+	answer, err := c.Query(ctx, query, locked.Bind(v))
+	if err != nil || answer == nil {
+		return got, foundNothing, err
+	}
+	next, err := store.Integer(answer[0])
+	switch {
+	case err != nil:
+		return got, foundNothing, err
+	case next < 0:
+		return got, foundClosed, nil
+	case next > d.limit():
+		return got, foundTooFew, nil
+	}
+	if form.Writes = form.Writes && store.Text(answer[3]) == ParentParameters; form.Writes {
+		answer[3] = v.Parameters
+	}
+	if got, err = d.taken(next, [3]any(answer[1:])); err != nil {
+		return got, foundNothing, err
+	}
+	v.Next, v.Old, v.Incarnation = next+d.n, next, store.Text(answer[1])
+	swap := s.store.Engine.Period(form).Swap
+	if err := s.store.Proof.Prepare(ctx); err != nil {
+		return got, foundNothing, err
+	}
+	switch changed, err := c.Exec(ctx, s.store.Proof.AddTo(swap.Text), swap.Bind(v)); {
+	case err != nil:
+		return got, foundNothing, err
+	case changed > 1:
+		return got, foundNothing, store.ErrRows
+	case changed == 0:
+		return Taken{}, foundAgain, s.whyUnchanged(ctx, d)
+	}
+	return got, foundNumbers, nil
+}
+
+// whyUnchanged returns an error if the row of a draw, which is locked, was not changed because
+// the transaction has ended. The clock may also have gone on to the next period while the
+// transaction waited for the lock.
+func (s *Rows) whyUnchanged(ctx context.Context, d draw) error {
+	if d.byClock {
+		if stays, err := s.askClock(ctx, d); !stays || err != nil {
+			return err
+		}
+	}
+	return s.store.Proof.Prove(ctx)
+}
+
+// whyNothing finds out why a draw has found no row that fits.
+func (s *Rows) whyNothing(ctx context.Context, d draw) (found, error) {
+	if d.byClock {
+		if stays, err := s.askClock(ctx, d); !stays || err != nil {
+			return foundAgain, err
+		}
+	}
+	if s.store.Engine.Rows.ReturnsLastInsertID {
+		return foundNoRow, nil // the query that locks the row sees all committed rows
+	}
+	rows, err := s.look(ctx, s.store, d.row.Name)
+	next, isThere := rows[d.row.Name]
+	switch {
+	case err != nil:
+		return foundNothing, err
+	case !isThere:
+		return foundNoRow, nil
+	case next < 0:
+		return foundClosed, nil
+	case next > d.limit():
+		return foundTooFew, nil
+	}
+	return foundAgain, s.store.Proof.Prove(ctx)
+}
+
+// ReservePeriodAbove reserves as ReservePeriod does, for a parent and a period in which a
+// number was found in use. It compares the reserved numbers with [Periods].Greatest, and does
+// what [Rows.ReserveAbove] does with the remedy.
+func (s *Rows) ReservePeriodAbove(ctx context.Context, values []any, given *calendar.Period, n int64, remedy keysource.Remedy) (got Taken, behind bool, err error) {
+	// Reserving locks the row before the table is read.
+	if got, err = s.ReservePeriod(ctx, values, given, n); err != nil || remedy == keysource.RemedyWarn || s.scope.Periods.Greatest == nil {
+		return got, false, err
+	}
+	greatest, err := s.greatestIn(ctx, values, got.Period)
+	switch {
+	case err != nil || got.First > greatest:
+		return got, false, err
+	case remedy != keysource.RemedyAdvance:
+		return Taken{}, true, s.scope.behindIn(got.Period)
+	case greatest >= s.periodRow(values, got.Period).Greatest():
+		return Taken{}, true, s.scope.exhaustedIn(got.Period)
+	}
+	// The period stays the one in which the clock stood when the row was locked.
+	if err = s.RaisePeriod(ctx, values, got.Period, greatest+1); err == nil {
+		got, err = s.ReservePeriod(ctx, values, &got.Period, n)
+	}
+	return got, true, err
+}
+
+// greatestIn returns the greatest number in use: the greater one of what this transaction
+// sees and what was committed last.
+func (s *Rows) greatestIn(ctx context.Context, values []any, p calendar.Period) (int64, error) {
+	q := s.scope
+	greatest, err := q.Periods.Greatest(ctx, s.store, values, p)
+	if err != nil || q.Latest == nil || !s.store.Inside {
+		return greatest, err
+	}
+	limited, cancel := context.WithTimeout(ctx, latestLimit)
+	defer cancel()
+	latest, err := q.Periods.Greatest(limited, q.Latest, values, p)
+	if err != nil {
+		return 0, s.beside(ctx, err)
+	}
+	return max(greatest, latest), nil
+}
+
+// RaisePeriod raises the next number of a parent in a period to next or above, and never
+// lowers it. It makes the row if it is missing, and returns [store.ErrPeriodClosed] for a
+// closed period. On a store of [store.Within] the row is locked until the transaction ends,
+// also if it is not raised.
+func (s *Rows) RaisePeriod(ctx context.Context, values []any, p calendar.Period, next int64) error {
+	d := draw{values: values, period: p, n: 1, row: s.periodRow(values, p)}
+	raise := s.store.Engine.RaisePeriod()
+	for missing := 1; ; missing++ {
+		if err := s.ensure(ctx, d); err != nil {
+			return err
+		}
+		changed, err := s.store.Conn.Exec(ctx, raise.Text, raise.Bind(engine.Values{Name: d.row.Name, Next: next}))
+		if err != nil || changed > 0 {
+			return s.store.ToldGone(ctx, s.scope.Name, err)
+		}
+		stored, isThere, err := s.nextOf(ctx, d)
+		switch {
+		case err != nil:
+			return s.store.ToldGone(ctx, s.scope.Name, err)
+		case isThere && stored < 0:
+			return s.scope.closed(p)
+		case isThere:
+			return nil // MySQL counts a row as changed only if a value is another one
+		}
+		if err := s.makeMissing(ctx, d, missing); err != nil {
+			return err
+		}
+	}
+}
+
+// nextOf returns the next value of the row of a draw, as the last commit has left it.
+func (s *Rows) nextOf(ctx context.Context, d draw) (next int64, isThere bool, err error) {
+	locked := s.store.Engine.Period(engine.PeriodForm{}).Locked
+	if locked.Text == "" {
+		rows, err := s.look(ctx, s.store, d.row.Name)
+		next, isThere = rows[d.row.Name]
+		return next, isThere, err
+	}
+	query, err := s.store.Server.PutInto(ctx, locked.Text)
+	if err != nil {
+		return 0, false, err
+	}
+	row, err := s.store.Conn.Query(ctx, query, locked.Bind(engine.Values{Name: d.row.Name}))
+	if err != nil || row == nil {
+		return 0, false, err
+	}
+	next, err = store.Integer(row[0])
+	return next, true, err
+}
