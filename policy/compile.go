@@ -269,9 +269,6 @@ func (k *compiler) key(p place, key Key, column string, fill Fill) (sk stateKey,
 	}
 	rk.Joined = rk.Source.Kind == KindMaxPlusOne || rk.Source.joined()
 	rk.Scope = k.names.foldScope(rk.Source.scope())
-	if !rk.Source.Period.isNone() {
-		k.wrong(p.in("source"), "numbers do not begin again with a period yet; leave period out")
-	}
 	rk.Contiguous = rk.Scope == nil && kind.integer && slices.Contains(contiguousKinds, rk.Source.Kind)
 	if column := rk.Source.Period.Column; column != "" {
 		rk.PeriodColumn, _ = k.names.single(column)

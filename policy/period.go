@@ -1,9 +1,9 @@
 package policy
 
 import (
-	"time"
-
 	"go.yaml.in/yaml/v3"
+
+	"github.com/keyfill/keyfill/internal/calendar"
 )
 
 // Period says when the numbers of a sequence begin again at 1. The zero Period means never.
@@ -68,18 +68,14 @@ func checkPeriod(m *mistakes, p place, s Source) {
 		}
 		return
 	}
-	checkWord(m, p, "period", q.Every, periodWords)
+	if _, err := calendar.New(calendar.Every(q.Every), q.Starts, q.Zone); err != nil {
+		m.wrong(at, "%v", err)
+	}
 	if s.Format == "" {
 		m.wrong(at, "a number alone is the same in each period; say format: too, as in \"{year}-{n:05}\"")
 	}
 	if !s.joined() && s.Block != 1 {
 		m.wrong(at, "a number that is reserved beforehand would belong to the period before; say transaction: joined, or block: 1")
-	}
-	if _, err := time.Parse("2006-01-02", "2001-"+q.Starts); q.Starts != "" && err != nil {
-		m.wrong(at.in("starts"), "no year begins then; write a month and a day that each year has, as in 04-01")
-	}
-	if _, err := time.LoadLocation(q.Zone); err != nil {
-		m.wrong(at.in("zone"), "the system does not know this time zone; write its name as in Europe/Berlin, or import time/tzdata")
 	}
 	if q.Zone != "" && q.Column != "" {
 		m.wrong(at.in("zone"), "the date of a column has no time zone; leave one of the two out")

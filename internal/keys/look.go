@@ -17,7 +17,6 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/binding"
 	"github.com/keyfill/keyfill/internal/store/native"
-	"github.com/keyfill/keyfill/internal/store/scope"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
@@ -114,19 +113,9 @@ func complete(k *table.Column, d *dialect.Dialect, st *State, row *sequence.Sequ
 	case src.Kind == policy.KindRecycled:
 		row.Parameters = fmt.Sprintf("series=%d", cmp.Or(src.Series, counting.DefaultSeries))
 		st.Series = true
-	case len(k.Rule.Scope) > 0:
-		scope := scope.Scope{Name: row.Name, Column: row.Columns[0]}
-		var types []string
-		for _, rc := range k.Rule.Scope {
-			column, err := numbering.NewScopeColumn(d, found, rc)
-			if err != nil {
-				return err
-			}
-			scope.Within, types = append(scope.Within, column.Found.Name), append(types, rc.Type)
-		}
-		row.Made.Start, row.Parameters = 1, scope.Parameters(types)
-		for i := range row.Columns {
-			row.Columns[i].Unranked = true
+	case k.IsWithin():
+		if _, err := numbering.ScopeRowsOf(d, found, k, row); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/keys/counter"
+	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/mapping"
 	"github.com/keyfill/keyfill/keysource"
@@ -12,7 +13,9 @@ import (
 
 // mapped returns n keys, each of which is made from a number.
 func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
-	if texts := dr.Key.Texts(); texts != nil {
+	if texts := dr.Key.Texts(); texts != nil && dr.Key.IsWithin() {
+		return dr.within(ctx, make([][]driver.Value, n)) // within periods alone, which the clock decides
+	} else if texts != nil {
 		return dr.texts(ctx, texts, n)
 	}
 	if _, ok := dr.Key.Shape.(*keysource.Composite); !ok {
@@ -41,6 +44,28 @@ func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
 		keys = append(keys, one[0])
 	}
 	return keys, nil
+}
+
+// within returns the keys of rows that are numbered within their parents, or in periods.
+func (dr Drawing) within(ctx context.Context, rows [][]driver.Value) ([]driver.Value, error) {
+	c, err := dr.Counter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := c.Numbers.(numbering.ParentNumbers)
+	if !ok {
+		return nil, numbering.ErrNoParent // the policy has changed, so that the counter does not number rows within parents
+	}
+	keys, err := s.Within(ctx, dr.On, dr.Table, dr.Index, rows)
+	if unusable(err) {
+		// The next statement may be about another table with the same name, so it gets a
+		// new counter.
+		if err := c.Forget(ctx); err != nil {
+			return nil, err
+		}
+		dr.sources.found.Drop(dr.Key, c)
+	}
+	return keys, err
 }
 
 // texts returns the texts of n numbers. Values that a text cannot show are an error before a

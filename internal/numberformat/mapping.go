@@ -38,13 +38,18 @@ func (m *Mapping) Key(number int64, _ dialect.Layout) driver.Value {
 	if m.parts == nil {
 		return m.Form.shown(number)
 	}
-	p := *m.parts
-	p.Number = number
-	text, err := m.Form.Text(&p)
+	text, err := m.Text(number)
 	if err != nil {
 		panic(fmt.Sprintf("numberformat: number %d is not from 1 to %d: %v", number, m.Last(), err))
 	}
 	return text
+}
+
+// Text returns the text of a number, or an error if it has none.
+func (m *Mapping) Text(number int64) (string, error) {
+	p := *m.parts
+	p.Number = number
+	return m.Form.Text(&p)
 }
 
 // shown returns the text of a number with the fields that depend on the execution as they are

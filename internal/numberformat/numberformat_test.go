@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/calendar"
 	"github.com/keyfill/keyfill/internal/numberformat"
 )
 
@@ -45,13 +46,27 @@ func numberingOf(text string) (n numberformat.Numbering, b numberformat.Bounds) 
 
 // parts are those of the texts in the golden table.
 func parts(n numberformat.Numbering) *numberformat.Parts {
-	p := &numberformat.Parts{
-		Number: 42, Begin: time.Date(2026, 2, 3, 0, 0, 0, 0, time.UTC), Schema: "shop", Table: "invoices",
+	return &numberformat.Parts{
+		Number: 42, Period: periodOf(n, 2026, time.February, 3), Schema: "shop", Table: "invoices",
 		Values: map[string]string{"tenant": "acme"}, Columns: map[string]string{"branch": "north"},
 	}
-	if n.Fiscal {
-		p.Starts = time.April
+}
+
+// periodOf returns the period of a day; years begin in April if they are fiscal. Where numbers
+// never begin again, it is the day alone, which no text shows.
+func periodOf(n numberformat.Numbering, year int, month time.Month, day int) calendar.Period {
+	every, starts := calendar.Every(n.Every), ""
+	if n.Every == numberformat.Never {
+		every = calendar.Day
 	}
+	if n.Fiscal {
+		starts = "04-01"
+	}
+	c, err := calendar.New(every, starts, "")
+	if err != nil {
+		return calendar.Period{} // of a period that is not known, for which there is no text
+	}
+	p, _ := c.On(year, month, day)
 	return p
 }
 
@@ -156,17 +171,17 @@ func TestApart(t *testing.T) {
 			if random.IntN(4) == 0 {
 				p.Number = 1 + random.Int64N(9000)
 			}
-			if n.Fiscal {
-				p.Starts = time.April
-			}
 			p.Values = map[string]string{"tenant": pick("a", "1", "a-1", "-", "A0", "9/", "10", "é"), "other": pick("1", "x-", "0")}
 			p.Columns = map[string]string{"branch": pick("n", "2", "-n", "1/1", "20", "A")}
-			p.Begin = beginOf(n, random)
+			p.Period = periodOf(n, 2020+random.IntN(12), time.Month(1+random.IntN(12)), 1+random.IntN(28))
+			if n.Every == numberformat.Never {
+				p.Period = calendar.Period{}
+			}
 			text, err := template.Text(p)
 			if err != nil {
 				continue
 			}
-			of := fmt.Sprintf("%d of %s", p.Number, p.Begin.Format(time.DateOnly))
+			of := fmt.Sprintf("%d of %s", p.Number, p.Period.First.Format(time.DateOnly))
 			for _, v := range n.Values {
 				of += fmt.Sprintf(" %q", p.Values[v])
 			}
@@ -187,26 +202,6 @@ func TestApart(t *testing.T) {
 			t.Errorf("%d templates of the period %s were tried", tried[every], every)
 		}
 	}
-}
-
-// beginOf returns the first day of a period.
-func beginOf(n numberformat.Numbering, random *rand.Rand) time.Time {
-	first := time.January
-	if n.Fiscal {
-		first = time.April
-	}
-	year, month, day := 2020+random.IntN(12), time.Month(1+random.IntN(12)), 1
-	switch n.Every {
-	case numberformat.Year:
-		month = first
-	case numberformat.Quarter:
-		month = first + time.Month(3*random.IntN(4))
-	case numberformat.Day:
-		day = 1 + random.IntN(28)
-	case numberformat.Never:
-		year, month = 1, 1
-	}
-	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
 // TestCheckDigits: the check digits are those of examples that others have published, and
@@ -263,7 +258,7 @@ func TestCheckDigits(t *testing.T) {
 // numbering are found in a column.
 func TestForm(t *testing.T) {
 	p := &numberformat.Parts{
-		Begin: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), Starts: time.April, Table: "t",
+		Period: periodOf(numberformat.Numbering{Every: numberformat.Year, Fiscal: true}, 2026, time.April, 1), Table: "t",
 		Values: map[string]string{"a": "north"},
 	}
 	const most = 1<<63 - 2

@@ -5,9 +5,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/calendar"
 )
 
 // base32 are the digits of Crockford's base 32: https://www.crockford.com/base32.html.
@@ -16,8 +16,7 @@ const base32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 // Parts are what a text shows.
 type Parts struct {
 	Number        int64
-	Begin         time.Time  // the first day of the period
-	Starts        time.Month // with which years begin; 0 is January
+	Period        calendar.Period
 	Schema, Table string
 	Values        map[string]string // of {value:x}, by x
 	Columns       map[string]string // of {column:x}, by x
@@ -51,22 +50,17 @@ func (t *Template) append(b []byte, i int, p *Parts) ([]byte, error) {
 	case kindNumber:
 		return f.appendNumber(b, p.Number)
 	case kindYear:
-		return fmt.Appendf(b, "%04d", p.Begin.Year()), nil
+		return fmt.Appendf(b, "%04d", p.Period.First.Year()), nil
 	case kindYY:
-		return fmt.Appendf(b, "%02d", p.Begin.Year()%100), nil
+		return fmt.Appendf(b, "%02d", p.Period.First.Year()%100), nil
 	case kindFY:
-		first := p.Begin.Year()
-		if p.Begin.Month() < p.Starts {
-			first--
-		}
-		return fmt.Appendf(b, "%04d-%02d", first, (first+1)%100), nil
+		return fmt.Appendf(b, "%04d-%02d", p.Period.Year, (p.Period.Year+1)%100), nil
 	case kindQuarter:
-		months := (p.Begin.Month() - max(p.Starts, time.January) + 12) % 12
-		return strconv.AppendInt(b, int64(months/3+1), 10), nil
+		return strconv.AppendInt(b, int64(p.Period.Quarter), 10), nil
 	case kindMonth:
-		return fmt.Appendf(b, "%0*d", f.width, int(p.Begin.Month())), nil
+		return fmt.Appendf(b, "%0*d", f.width, int(p.Period.First.Month())), nil
 	case kindDay:
-		return fmt.Appendf(b, "%0*d", f.width, p.Begin.Day()), nil
+		return fmt.Appendf(b, "%0*d", f.width, p.Period.First.Day()), nil
 	case kindSchema:
 		return append(b, p.Schema...), nil
 	case kindTable:

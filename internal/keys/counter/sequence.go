@@ -32,6 +32,9 @@ func (dr Making) newSequence(ctx context.Context) (*Counter, error) {
 	o.Max = last
 	row := dr.Key.Row(dr.State, facts, columns)
 	ranked := mapping == nil && (len(dr.Key.Rule.Values) == 0 || facts.Columns[dr.Index].Alone)
+	if dr.Key.IsWithin() {
+		return dr.newScoped(ctx, row, facts, &Counter{Unseen: facts.Unseen, Claimer: claimerOf(src, &row), Home: facts.Columns[dr.Index].Home()})
+	}
 	if texts := dr.Key.Texts(); texts != nil {
 		parts, err := texts.Parts(ctx, dr.Table, dr.Index, facts)
 		if err != nil {
@@ -55,9 +58,6 @@ func (dr Making) newSequence(ctx context.Context) (*Counter, error) {
 	}
 	if !dr.Key.Rule.Shared {
 		c.Home = facts.Columns[dr.Index].Home()
-	}
-	if len(dr.Key.Rule.Scope) > 0 {
-		return dr.newScoped(ctx, row, c)
 	}
 	if dr.Key.InTransaction {
 		_, err := dr.newJoined(ctx, row, ranked, facts.Columns[dr.Index].Schema, c)

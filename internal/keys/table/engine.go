@@ -208,6 +208,9 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		for _, c := range k.Scope {
 			scope = append(scope, c.Column)
 		}
+		if k.PeriodColumn != "" {
+			scope = append(scope, k.PeriodColumn)
+		}
 		// A number within a parent does not identify a row, so LastInsertId does not return
 		// it unless the policy says so.
 		told := scope == nil || k.SaysLastInsertID

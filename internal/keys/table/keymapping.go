@@ -32,7 +32,13 @@ func shapeOf(k policy.RuleKey) keysource.Mapping {
 
 // IsAdjacent reports whether the keys of one INSERT are consecutive, so that all follow
 // from the first one.
-func (k *Column) IsAdjacent() bool { return k.Shape == nil && len(k.Rule.Scope) == 0 }
+func (k *Column) IsAdjacent() bool { return k.Shape == nil && !k.IsWithin() }
+
+// IsWithin reports whether keys are numbered within the values of other columns of the row, or
+// within periods.
+func (k *Column) IsWithin() bool {
+	return len(k.Rule.Scope) > 0 || k.Rule.Source.Period != policy.Period{}
+}
 
 // StateValues returns the names of the values (such as a tenant) that distinguish the
 // stored counters of a key.

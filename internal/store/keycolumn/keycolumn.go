@@ -30,7 +30,11 @@ func Of(s *store.Store, c store.Column) *KeyColumn { return &KeyColumn{Store: s,
 
 // Used reports whether the column holds a key, or a text of its Texts.
 func (k *KeyColumn) Used(ctx context.Context) (bool, error) {
-	where := &conditions{of: k}
+	return usedWhere(ctx, k, &conditions{of: k})
+}
+
+// usedWhere does what Used does, for the rows that conditions leave.
+func usedWhere(ctx context.Context, k *KeyColumn, where *conditions) (bool, error) {
 	where.add(k.Name() + " IS NOT NULL")
 	if x := k.Column.Texts; x != nil {
 		where.begins(x.Prefix)
@@ -73,7 +77,7 @@ func (k *KeyColumn) integer(ctx context.Context, query string, args []any) (int6
 	if err != nil || row == nil || row[0] == nil {
 		return 0, err
 	}
-	key, err := store.Integer(row[0])
+	key, err := numberOf(k, row[0])
 	if err != nil {
 		return 0, k.Store.Failed(k.Column.String(), &store.Refused{Meaning: store.ErrColumn, Err: err})
 	}

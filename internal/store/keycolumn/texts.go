@@ -2,8 +2,9 @@ package keycolumn
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -11,62 +12,18 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// Some columns hold the texts of numbers, as INV-2026-00042, and one column may hold the
-// texts of several numberings. The greatest number of one of them is in its greatest text.
-// An index of the column finds it: among texts of one length with the same characters before
-// their digits, all collations agree on the order.
+// A column may hold the texts of numbers, as INV-2026-00042, and of several numberings. The
+// greatest number of one numbering is in its greatest text. An index of the column finds it:
+// all collations have one order for texts of one length that differ in their last digits
+// alone.
 
-// greatestText returns the greatest number from one number to another one whose text is in
-// the column. after follows the table's name in the query; columns and values restrict the
-// rows.
-func greatestText(ctx context.Context, k *KeyColumn, from, to int64, after string, columns []string, values []any) (int64, error) {
-	x := k.Column.Texts
-	if last := mostOf(x.Width); to > last {
-		to = last
-	}
-	if from = max(from, 0); from > to {
-		return 0, nil
-	}
-	w, c := &k.Store.Engine.Keys.Texts, k.Name()
-	where := &conditions{of: k, args: slices.Clone(values)}
-	for _, name := range columns {
-		where.add(k.Store.Dialect.QuoteIdent(name) + " = " + where.nextPlace())
-	}
-	where.compare(c+" >= ", x.Prefix+digits(from, x.Width))
-	where.compare(c+" <= ", x.Prefix+digits(to, x.Width))
-	where.add(fmt.Sprintf(w.Length, c) + " = " + strconv.Itoa(utf8.RuneCountInString(x.Prefix)+x.Width))
-	where.begins(x.Prefix)
-	where.add(fmt.Sprintf(w.Digits, fmt.Sprintf(w.Right, c, x.Width)))
-	row, err := k.ask(ctx, k.maxText()+after+where.text(), where.args)
-	if err == nil {
-		k.Hidden, err = k.Store.AreHidden(row)
-	}
-	if err != nil || row == nil || row[0] == nil {
-		return 0, err
-	}
-	text := strings.TrimRight(store.Text(row[0]), " ") // a CHAR column fills up with spaces
-	number, err := strconv.ParseInt(text[max(0, len(text)-x.Width):], 10, 64)
-	if err != nil {
-		return 0, k.Store.Failed(k.Column.String(), &store.Refused{Meaning: store.ErrColumn, Err: err})
-	}
-	return number, nil
-}
-
-// mostOf returns the greatest number of so many digits.
-func mostOf(width int) int64 {
-	n, _ := strconv.ParseInt(strings.Repeat("9", width), 10, 64)
-	return n
-}
-
-// digits returns a number in so many digits.
-func digits(n int64, width int) string { return fmt.Sprintf("%0*d", width, n) }
-
-// conditions are the conditions of a query about texts.
+// conditions are the conditions of a query about the rows of a column.
 type conditions struct {
 	of   *KeyColumn
 	all  []string
 	args []any
-	used int // how many of args have a place in the conditions
+	used int  // how many of args have a place in the conditions
+	none bool // no row can satisfy the conditions
 }
 
 func (c *conditions) add(condition string) { c.all = append(c.all, condition) }
@@ -81,13 +38,25 @@ func (c *conditions) nextPlace() string {
 	return place
 }
 
-// compare adds a comparison with a text.
-func (c *conditions) compare(with, text string) {
-	c.args = append(c.args, text)
-	c.add(with + c.nextPlace())
+// numbers adds the conditions of the texts whose numbers are between from and to, both
+// included.
+func (c *conditions) numbers(from, to int64) {
+	x, w, column := c.of.Column.Texts, &c.of.Store.Engine.Keys.Texts, c.of.Name()
+	to = min(to, int64(math.Pow10(x.Width))-1)
+	c.none = from > to
+	for _, end := range []struct {
+		comparison string
+		number     int64
+	}{{" >= ", from}, {" <= ", to}} {
+		c.args = append(c.args, fmt.Sprintf("%s%0*d", x.Prefix, x.Width, end.number))
+		c.add(column + end.comparison + c.nextPlace())
+	}
+	c.add(fmt.Sprintf(w.Length, column) + " = " + strconv.Itoa(utf8.RuneCountInString(x.Prefix)+x.Width))
+	c.begins(x.Prefix)
+	c.add(fmt.Sprintf(w.Digits, fmt.Sprintf(w.Right, column, x.Width)))
 }
 
-// begins adds that texts begin with a prefix; ends does the same for a suffix.
+// begins adds the condition that texts begin with a prefix; ends does the same for a suffix.
 func (c *conditions) begins(prefix string) { c.part(c.of.Store.Engine.Keys.Texts.Left, prefix) }
 
 func (c *conditions) ends(suffix string) { c.part(c.of.Store.Engine.Keys.Texts.Right, suffix) }
@@ -107,4 +76,23 @@ func (c *conditions) text() string {
 		return ""
 	}
 	return " WHERE " + strings.Join(c.all, " AND ")
+}
+
+// numberOf returns the number of a key that a query has returned.
+func numberOf(k *KeyColumn, v any) (int64, error) {
+	if k.Column.Texts == nil {
+		return store.Integer(v)
+	}
+	text := strings.TrimRight(store.Text(v), " ") // a CHAR column fills up with spaces
+	return strconv.ParseInt(text[max(0, len(text)-k.Column.Texts.Width):], 10, 64)
+}
+
+// unread returns [store.ErrTextsUnread] if rows that conditions leave have texts whose greatest
+// number cannot be found.
+func unread(ctx context.Context, k *KeyColumn, where *conditions) error {
+	used, err := usedWhere(ctx, k, where)
+	if used && err == nil {
+		err = k.Store.Failed(k.Column.String(), &store.Refused{Meaning: store.ErrTextsUnread, Err: errors.New(k.Table())})
+	}
+	return err
 }

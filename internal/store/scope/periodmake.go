@@ -25,6 +25,12 @@ func (s *Rows) EnsurePeriod(ctx context.Context, values []any, given *calendar.P
 	return s.ensure(ctx, d)
 }
 
+// KnowsPeriod reports whether EnsurePeriod would send nothing.
+func (s *Rows) KnowsPeriod(values []any, given *calendar.Period) bool {
+	d, err := s.drawFrom(values, given, 1)
+	return err == nil && (s.scope.Latest == nil || s.scope.Periods.made.has(d.row.Name))
+}
+
 // ensure makes the rows for a draw as EnsurePeriod does.
 func (s *Rows) ensure(ctx context.Context, d draw) error {
 	q := s.scope
