@@ -27,41 +27,48 @@ func (s *Rows) ClosePeriod(ctx context.Context, p calendar.Period) (closed int, 
 	if err != nil {
 		return 0, s.failed(err)
 	}
-	if _, isThere := rows[name]; isThere {
-		return s.turnAll(ctx, p, name, false)
-	}
-	if err := s.makeRow(ctx, s.store, nil, p, true); err != nil {
-		return 0, s.failed(err)
+	_, isThere := rows[name]
+	if !isThere {
+		if err := s.makeRow(ctx, s.store, nil, p, true); err != nil {
+			return 0, s.failed(err)
+		}
 	}
 	// Another process may have made the row meanwhile, which is open then.
-	closed, err = s.turnAll(ctx, p, name, false)
-	return max(closed, 1), err
+	if closed, err = s.turn(ctx, s.store, name, false); err != nil {
+		return 0, s.failed(err)
+	}
+	if !isThere {
+		closed = 1
+	}
+	parents, err := s.turnParents(ctx, p, false)
+	return closed + parents, err
 }
 
 // ReopenPeriod opens a period that was closed by mistake: numbers go on where they stood. It
 // returns how many rows it has opened, 0 if the period was not closed.
 func (s *Rows) ReopenPeriod(ctx context.Context, p calendar.Period) (opened int, err error) {
-	return s.turnAll(ctx, p, s.scope.PeriodRowFor(nil, p.Name), true)
+	if opened, err = s.turn(ctx, s.store, s.scope.PeriodRowFor(nil, p.Name), true); err != nil {
+		return 0, s.failed(err)
+	}
+	parents, err := s.turnParents(ctx, p, true)
+	return opened + parents, err
 }
 
-// turnAll closes or opens the row called name and the rows of all parents in the period, and
-// returns how many it has changed.
-func (s *Rows) turnAll(ctx context.Context, p calendar.Period, name string, open bool) (turned int, err error) {
-	if turned, err = s.turn(ctx, s.store, name, open); err != nil {
-		return turned, s.failed(err)
-	}
+// turnParents closes or opens the rows of all parents in a period, and returns how many it
+// has changed.
+func (s *Rows) turnParents(ctx context.Context, p calendar.Period, open bool) (turned int, err error) {
 	if len(s.scope.Within) == 0 {
-		return turned, nil
+		return 0, nil
 	}
 	err = s.EachPeriod(ctx, func(r PeriodRow) error {
-		if r.Period.Name != p.Name || r.Closed != open || r.Name == name {
+		if r.Parent == "" || r.Period.Name != p.Name || r.Closed != open {
 			return nil
 		}
 		n, err := s.turn(ctx, s.store, r.Name, open)
 		turned += n
-		return err
+		return s.failed(err)
 	})
-	return turned, s.failed(err)
+	return turned, err
 }
 
 // turn closes or opens a row, and returns 1 if it has changed it.

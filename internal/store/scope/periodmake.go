@@ -72,19 +72,29 @@ func (s *Rows) beside(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: the rows of a period are made beside the transaction: look for a lock, or a limit of connections: %w", keysource.ErrStoreDown, failed)
 }
 
-// makeMissing makes the row of a draw that has not found it, for the given time: first on
-// [Scope].Latest, by the next call of ensure, and then in the transaction. There it is also
-// made if it exists, and PostgreSQL's snapshot does not show it: the engine then fails the
-// transaction with its own code, which says that it has to be begun again.
+// makeMissing makes the row of a draw that has not found it, for the given time, although it
+// was made before: it was deleted, or a transaction of PostgreSQL does not see it.
+//
+// The row is made on [Scope].Latest, by the next call of ensure, and if that does not help in
+// the transaction. There PostgreSQL fails the transaction if the row exists, with the code for
+// a transaction that has to be begun again. On MariaDB and MySQL the row is made in the
+// transaction at once: it has locked the gap where the row would be, for which an INSERT of
+// another connection would wait.
 func (s *Rows) makeMissing(ctx context.Context, d draw, missing int) error {
-	s.scope.Periods.made.remove(d.row.Name)
+	made := &s.scope.Periods.made
 	switch {
 	case missing > makeTries:
 		return s.store.Failed(s.scope.Name, staterow.ErrRemoved)
-	case missing == 1 && s.scope.Latest != nil:
+	case missing == 1 && s.scope.Latest != nil && !s.store.Engine.Locks.LocksGaps:
+		made.remove(d.row.Name)
 		return nil
 	}
-	return s.store.ToldGone(ctx, s.scope.Name, s.makeRows(ctx, s.store, d.values, d.period))
+	if err := s.makeRows(ctx, s.store, d.values, d.period); err != nil {
+		return s.store.ToldGone(ctx, s.scope.Name, err)
+	}
+	// If ensure looked for the row, it would not see it, and wait for this transaction.
+	made.add(d.row.Name)
+	return nil
 }
 
 // makeTries is how often a row is made that is not found afterwards.

@@ -59,8 +59,8 @@ func (s *Rows) ReservePeriod(ctx context.Context, values []any, given *calendar.
 			return Taken{}, err
 		}
 		got, found, err := s.take(ctx, d)
-		if err == nil && found == foundNothing {
-			found, err = s.whyNothing(ctx, d)
+		if err == nil && (found == foundNothing || found == foundOther) {
+			found, err = s.why(ctx, d, found)
 		}
 		switch {
 		case err != nil:
@@ -131,6 +131,7 @@ const (
 	foundNoRow
 	foundClosed
 	foundTooFew
+	foundOther // a row that fitted when it was locked, and not when it was to be changed
 	foundAgain // the row fits, or another period begins: the next try may succeed
 )
 
@@ -185,26 +186,26 @@ var errParameters = anchor.New("parameters", "the row of its period has other pa
 // takeLocked reserves the numbers of a draw on an engine whose UPDATE returns no values, in
 // the transaction that is open, or in one of its own.
 func (s *Rows) takeLocked(ctx context.Context, d draw) (got Taken, f found, err error) {
+	// Asking for the server takes a connection, of which the pool may have no other one.
+	query, err := s.store.Server.PutInto(ctx, s.store.Engine.Period(s.form(d)).Locked.Text)
+	if err != nil {
+		return got, foundNothing, err
+	}
 	if s.store.Inside {
-		return s.takeOn(ctx, s.store.Conn, d)
+		return s.takeOn(ctx, s.store.Conn, query, d)
 	}
 	err = s.store.Conn.Transact(ctx, func(c store.Conn) (err error) {
-		got, f, err = s.takeOn(ctx, c, d)
+		got, f, err = s.takeOn(ctx, c, query, d)
 		return err
 	})
 	return got, f, err
 }
 
 // takeOn reserves the numbers of a draw on a connection whose transaction is open: it reads
-// the row, which locks it, and then replaces its next value.
-func (s *Rows) takeOn(ctx context.Context, c store.Conn, d draw) (got Taken, f found, err error) {
+// the row by a query, which locks it, and then replaces its next value.
+func (s *Rows) takeOn(ctx context.Context, c store.Conn, query string, d draw) (got Taken, f found, err error) {
 	form, v := s.form(d), s.valuesOf(d)
-	locked := s.store.Engine.Period(form).Locked
-	query, err := s.store.Server.PutInto(ctx, locked.Text)
-	if err != nil {
-		return got, foundNothing, err
-	}
-	answer, err := c.Query(ctx, query, locked.Bind(v))
+	answer, err := c.Query(ctx, query, s.store.Engine.Period(form).Locked.Bind(v))
 	if err != nil || answer == nil {
 		return got, foundNothing, err
 	}
@@ -234,31 +235,22 @@ func (s *Rows) takeOn(ctx context.Context, c store.Conn, d draw) (got Taken, f f
 	case changed > 1:
 		return got, foundNothing, store.ErrRows
 	case changed == 0:
-		return Taken{}, foundAgain, s.whyUnchanged(ctx, d)
+		return Taken{}, foundOther, nil
 	}
 	return got, foundNumbers, nil
 }
 
-// whyUnchanged returns an error if the row of a draw, which is locked, was not changed because
-// the transaction has ended. The clock may also have gone on to the next period while the
-// transaction waited for the lock.
-func (s *Rows) whyUnchanged(ctx context.Context, d draw) error {
-	if d.byClock {
-		if stays, err := s.askClock(ctx, d); !stays || err != nil {
-			return err
-		}
-	}
-	return s.store.Proof.Prove(ctx)
-}
-
-// whyNothing finds out why a draw has found no row that fits.
-func (s *Rows) whyNothing(ctx context.Context, d draw) (found, error) {
+// why finds out why a draw has found no row that fits, or a row that it could not change.
+func (s *Rows) why(ctx context.Context, d draw, f found) (found, error) {
 	if d.byClock {
 		if stays, err := s.askClock(ctx, d); !stays || err != nil {
 			return foundAgain, err
 		}
 	}
-	if s.store.Engine.Rows.ReturnsLastInsertID {
+	switch {
+	case f == foundOther:
+		return foundAgain, s.store.Proof.Prove(ctx)
+	case s.store.Engine.Rows.ReturnsLastInsertID:
 		return foundNoRow, nil // the query that locks the row sees all committed rows
 	}
 	rows, err := s.look(ctx, s.store, d.row.Name)

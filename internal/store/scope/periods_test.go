@@ -124,14 +124,14 @@ func TestPeriodParameters(t *testing.T) {
 	berlin := calendarOf(t, calendar.Year, "04-01", "Europe/Berlin")
 	for _, tt := range []struct {
 		within, types []string
-		periods       scope.Periods
+		periods       *scope.Periods
 		want          string
 	}{
-		{nil, nil, scope.Periods{Calendar: berlin}, "period year from 04-01 by clock in Europe/Berlin"},
-		{nil, nil, scope.Periods{Calendar: berlin, Column: "issued_on"}, `period year from 04-01 by "issued_on"`},
-		{[]string{"branch"}, []string{"text"}, scope.Periods{Calendar: calendarOf(t, calendar.Month, "", ""), Template: "{n}"}, `scope "branch" text period month from 01-01 by clock in UTC`},
+		{nil, nil, &scope.Periods{Calendar: berlin}, "period year from 04-01 by clock in Europe/Berlin"},
+		{nil, nil, &scope.Periods{Calendar: berlin, Column: "issued_on"}, `period year from 04-01 by "issued_on"`},
+		{[]string{"branch"}, []string{"text"}, &scope.Periods{Calendar: calendarOf(t, calendar.Month, "", ""), Template: "{n}"}, `scope "branch" text period month from 01-01 by clock in UTC`},
 	} {
-		q := scope.Scope{Within: tt.within, Periods: &tt.periods}
+		q := scope.Scope{Within: tt.within, Periods: tt.periods}
 		if got := q.Parameters(tt.types); got != tt.want {
 			t.Errorf("Parameters(%v) of %v = %s, want %s", tt.types, tt.within, got, tt.want)
 		}
@@ -321,6 +321,54 @@ func TestPeriodErrors(t *testing.T) {
 			}
 			if errors.Is(err, store.ErrPeriodClosed) && errors.Is(err, keysource.ErrStoreState) {
 				t.Error("a closed period is no fault of the store")
+			}
+		})
+	}
+}
+
+// TestPeriodBeside: an INSERT beside the transaction that fails, since another process has
+// made the row and drawn from it, does not fail the draw; a refusal does, and a row that is
+// not there.
+func TestPeriodBeside(t *testing.T) {
+	ctx := context.Background()
+	d := dialect.PostgreSQL()
+	for _, tt := range []struct {
+		name  string
+		there bool // the row is there when it is looked for again
+		fail  error
+		want  error
+	}{
+		{"made by another process", true, context.DeadlineExceeded, nil},
+		{"not made", false, context.DeadlineExceeded, keysource.ErrStoreDown},
+		{"made by another process, and the connection broke", true, driver.ErrBadConn, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inserted := false
+			latest := &fakedb.DB{Answer: func(query string) fakedb.Reply {
+				switch {
+				case strings.Contains(query, "INSERT"):
+					inserted = true
+					return fakedb.Reply{Err: tt.fail}
+				case inserted && tt.there:
+					return fakedb.Reply{Rows: [][]driver.Value{{"invoices.number[2025]", int64(5)}}}
+				}
+				return fakedb.Reply{}
+			}}
+			db := &fakedb.DB{Answer: func(query string) fakedb.Reply {
+				return fakedb.Reply{Rows: [][]driver.Value{{int64(6), "made", "", "scope of one parent"}}}
+			}}
+			q := invoices(t, "")
+			q.Latest = fakedb.Pooled(t, d, latest)
+			p, err := q.Periods.Calendar.Parse("2025")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := scope.New(store.Within(d, fakedb.FullOf(db)), q).ReservePeriod(ctx, nil, &p, 1)
+			if !errors.Is(err, tt.want) || tt.want == nil && (err != nil || got.First != 5) {
+				t.Errorf("%+v, %v, want %v", got, err, tt.want)
+			}
+			if errors.Is(err, driver.ErrBadConn) {
+				t.Error("the error would close the application's connection")
 			}
 		})
 	}
