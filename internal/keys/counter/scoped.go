@@ -46,6 +46,9 @@ func (dr Making) newScoped(ctx context.Context, row sequence.Sequence, facts *ta
 		}
 		rows.ReadTexts(dr.Key, parts)
 	}
+	if rows.Scope.Periods != nil {
+		rows.Scope.Periods.Now = dr.Tables.Env.Now
+	}
 	if !dr.Tables.StatesOnConnection() {
 		if rows.Scope.Latest, err = dr.Tables.Stores.Get(""); err != nil {
 			return nil, err

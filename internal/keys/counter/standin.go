@@ -38,5 +38,8 @@ func (dr Making) newStandIn() (*Counter, error) {
 // since there is no catalog.
 func (dr Making) newScopedStandIn() (*numbering.ScopedStandIn, error) {
 	rows, err := numbering.ScopeRowsOf(dr.Tables.AnyEngine().Dialect, nil, dr.Key, &sequence.Sequence{Name: dr.State})
+	if err == nil && rows.Scope.Periods != nil {
+		rows.Scope.Periods.Now = dr.Tables.Env.Now
+	}
 	return &numbering.ScopedStandIn{ScopeRows: rows, NewRow: dr.StandIn, Rows: map[string]keysource.Reserver{}}, err
 }

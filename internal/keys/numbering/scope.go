@@ -156,7 +156,11 @@ func (s *ScopeRows) likely(p *parent) (calendar.Period, error) {
 	case p.period != nil:
 		return *p.period, nil
 	}
-	return s.Scope.Periods.Calendar.At(time.Now())
+	now := s.Scope.Periods.Now
+	if now == nil {
+		now = time.Now
+	}
+	return s.Scope.Periods.Calendar.At(now())
 }
 
 // errOutside is returned when a number within a parent (such as an order) is drawn
