@@ -43,9 +43,9 @@ func (p *periods) moveClock(t testing.TB, c *session, to string) {
 	}
 }
 
-// byClock returns a numbering of years of a zone by the clock, in a process with a clock of
-// its own.
-func (p *periods) byClock(t *testing.T, zone string, now time.Time) *scope.Scope {
+// byClock returns a numbering of years of a zone by the clock, in a process that takes the
+// server's clock to stand at a time.
+func (p *periods) byClock(t *testing.T, zone string, expected time.Time) *scope.Scope {
 	t.Helper()
 	q := p.numbering(t, "{year}-{n}")
 	c, err := calendar.New(calendar.Year, "", zone)
@@ -53,8 +53,42 @@ func (p *periods) byClock(t *testing.T, zone string, now time.Time) *scope.Scope
 		t.Fatal(err)
 	}
 	q.Periods.Calendar, q.Periods.Column = c, ""
+	now := time.Now()
 	q.Periods.Now = func() time.Time { return now }
+	if p.Server != nil {
+		// The process asks for the server's time once, and then its own clock jumps. It makes
+		// rows of another state meanwhile.
+		own := q.Name
+		q.Name = "other"
+		if err := scope.New(p.own, q).EnsurePeriod(t.Context(), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		q.Name = own
+	}
+	now = expected
 	return q
+}
+
+// TestPeriodClockWrong: a process whose clock is wrong makes no row for a period in which the
+// server's clock does not stand.
+func TestPeriodClockWrong(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, serverEngines, func(t *testing.T, s *harness.Scratch) {
+		p := periodsOf(t, s)
+		q := p.byClock(t, "", time.Time{})
+		q.Periods = &scope.Periods{Calendar: q.Periods.Calendar, Now: func() time.Time { return time.Unix(0, 0) }}
+		c := p.session(t)
+		c.exec("BEGIN")
+		got := c.want(q, nil, 1, 1)
+		c.exec("COMMIT")
+		next, err := q.Periods.Calendar.Next(got.Period)
+		if err != nil || got.Period.Name == "1970" {
+			t.Fatal(got, err)
+		}
+		if rows, want := p.rows(t, q), fmt.Sprintf("[%s]=2, [%s]=1", got.Period.Name, next.Name); rows != want {
+			t.Errorf("the rows are %s, want %s", rows, want)
+		}
+	})
 }
 
 // TestPeriodClock: a number belongs to the period in which the server's clock stands when the

@@ -14,7 +14,8 @@
 //	reserver       opens such a row, for a [counting.Sequence]
 //	native         a sequence of the engine, for a [counting.Sequence]
 //	series         runs of integers that a process owns, for a [counting.Recycled]
-//	scope          a numbering within each parent, such as the lines of each order
+//	scope          a numbering within each parent, such as the lines of each order, and
+//	               in each period, such as the invoices of each year
 //	worker         until when snowflake workers have reserved time, for a
 //	               [counting.Snowflake]
 //
@@ -98,6 +99,11 @@
 // A state that counts anew for each order, for example, has a row of its own, whose
 // parameters name the columns, and one more row for each parent: see scope.Scope. Only
 // the first row names the column that it serves.
+//
+// If the numbers begin again with each period, such as each year, there is one row for each
+// parent and period, or for each period where there are no parents: see scope.Periods. Its
+// next_value is the negative of the next number while the period is closed, so that no
+// statement that reserves finds it.
 //
 // # Creating the tables
 //

@@ -97,11 +97,12 @@ WHEN NOT MATCHED THEN INSERT (name, next_value, table_name, column_name, paramet
 VALUES (@p1, @p2, @p3, @p4, @p5, CONVERT(nvarchar(40), NEWID()), SYSUTCDATETIME());`,
 			[]param{pName, pNext, pTable, pColumn, pParameters},
 		},
+		// HOLDLOCK would wait for a transaction that has locked the row with the next name. Of
+		// two sessions that insert one row at once, one gets an error, and the row is there.
 		Make: Statement{
-			`MERGE INTO keyfill_sequences WITH (HOLDLOCK) AS t
-USING (SELECT 1 AS one) AS s ON t.name = @p1
-WHEN NOT MATCHED THEN INSERT (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
-VALUES (@p1, @p2, @p3, @p4, @p5, CONVERT(nvarchar(40), NEWID()), SYSUTCDATETIME());`,
+			`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
+SELECT @p1, @p2, @p3, @p4, @p5, CONVERT(nvarchar(40), NEWID()), SYSUTCDATETIME()
+WHERE NOT EXISTS (SELECT 1 FROM keyfill_sequences WHERE name = @p1)`,
 			[]param{pName, pNext, pTable, pColumn, pParameters},
 		},
 		Advance: Statement{

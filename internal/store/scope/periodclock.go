@@ -31,23 +31,45 @@ func (s *Rows) instants(p calendar.Period) (begin, end string) {
 	return begin + zone, end + zone
 }
 
-// askClock reports whether the server's clock still stands in the period of a draw. It
-// remembers the difference from the clock of the process, for the next draw.
-func (s *Rows) askClock(ctx context.Context, d draw) (stays bool, err error) {
-	row, err := s.store.Conn.Query(ctx, "SELECT "+s.store.Engine.Clock.Text+s.store.Engine.Expressions.Dual, nil)
+// stays reports whether the server's clock still stands in the period of a draw.
+func (s *Rows) stays(ctx context.Context, d draw) (bool, error) {
+	at, err := s.askClock(ctx, s.store)
+	return d.period.Has(at), err
+}
+
+// askClock returns the time of the server's clock. It remembers the difference from the clock
+// of the process, for the next draw.
+func (s *Rows) askClock(ctx context.Context, on *store.Store) (time.Time, error) {
+	row, err := on.Conn.Query(ctx, "SELECT "+on.Engine.Clock.Text+on.Engine.Expressions.Dual, nil)
 	if err != nil {
-		return false, err
+		return time.Time{}, err
 	}
 	if row == nil {
-		return false, errClock
+		return time.Time{}, errClock
 	}
 	at, err := time.Parse(instant+".999999", store.Text(row[0]))
 	if err != nil {
-		return false, errClock
+		return time.Time{}, errClock
 	}
 	p := s.scope.Periods
 	p.ahead.Store(int64(at.Sub(p.now())))
-	return d.period.Has(at), nil
+	p.asked.Store(true)
+	return at, nil
+}
+
+// askFirst asks for the time of the server's clock before the first draw by the clock, so
+// that no row is made for the period of a process's clock that is wrong.
+func (s *Rows) askFirst(ctx context.Context) error {
+	q := s.scope
+	if q.Latest == nil || q.Latest.Engine.Clock.Now == "" || q.Periods.asked.Load() {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, latestLimit)
+	defer cancel()
+	if _, err := s.askClock(limited, q.Latest); err != nil {
+		return s.beside(ctx, err)
+	}
+	return nil
 }
 
 // errClock is returned if the server does not say what time it is.

@@ -18,7 +18,7 @@ import (
 // a caller does it beforehand to watch over what is sent on the other connection. On an
 // engine without such a connection (SQLite) EnsurePeriod does nothing.
 func (s *Rows) EnsurePeriod(ctx context.Context, values []any, given *calendar.Period) error {
-	d, err := s.drawFrom(values, given, 1)
+	d, err := s.drawFrom(ctx, values, given, 1)
 	if err != nil {
 		return err
 	}

@@ -46,12 +46,9 @@ func (s *Rows) ReservePeriod(ctx context.Context, values []any, given *calendar.
 	if n < 1 {
 		return Taken{}, keysource.ErrCount
 	}
-	if err := store.LockOfRows(s.store).TakeFirst(ctx); err != nil {
-		return Taken{}, err
-	}
 	missing := 0 // how often the row was not there
 	for range periodTries {
-		d, err := s.drawFrom(values, given, n)
+		d, err := s.drawFrom(ctx, values, given, n)
 		if err != nil {
 			return Taken{}, err
 		}
@@ -99,11 +96,14 @@ type draw struct {
 
 // drawFrom returns a draw from the given period, or from the one in which the clock is
 // expected to stand.
-func (s *Rows) drawFrom(values []any, given *calendar.Period, n int64) (draw, error) {
+func (s *Rows) drawFrom(ctx context.Context, values []any, given *calendar.Period, n int64) (draw, error) {
 	d := draw{values: values, n: n}
 	if given != nil {
 		d.period = *given
 	} else {
+		if err := s.askFirst(ctx); err != nil {
+			return d, err
+		}
 		var err error
 		if d.period, err = s.scope.Periods.current(); err != nil {
 			return d, err
@@ -137,11 +137,14 @@ const (
 
 // valuesOf returns the arguments of the statements of a draw.
 func (s *Rows) valuesOf(d draw) engine.Values {
-	begin, end := s.instants(d.period)
-	return engine.Values{
-		Name: d.row.Name, Count: d.n, Floor: int64(1), Limit: d.limit(), Begin: begin, End: end,
+	v := engine.Values{
+		Name: d.row.Name, Count: d.n, Floor: int64(1), Limit: d.limit(),
 		Old: ParentParameters, Parameters: s.scope.Periods.parameters(),
 	}
+	if d.byClock {
+		v.Begin, v.End = s.instants(d.period)
+	}
+	return v
 }
 
 // form returns which statements a draw needs.
@@ -243,7 +246,7 @@ func (s *Rows) takeOn(ctx context.Context, c store.Conn, query string, d draw) (
 // why finds out why a draw has found no row that fits, or a row that it could not change.
 func (s *Rows) why(ctx context.Context, d draw, f found) (found, error) {
 	if d.byClock {
-		if stays, err := s.askClock(ctx, d); !stays || err != nil {
+		if stays, err := s.stays(ctx, d); !stays || err != nil {
 			return foundAgain, err
 		}
 	}

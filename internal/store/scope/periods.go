@@ -60,6 +60,7 @@ type Periods struct {
 	// where there is one: this one says which period to try first.
 	Now func() time.Time
 
+	asked atomic.Bool                     // whether the server's clock was asked for the time
 	ahead atomic.Int64                    // how far the server's clock was ahead of Now when it was asked last, in nanoseconds
 	last  atomic.Pointer[calendar.Period] // the period that was tried last
 	made  madeRows

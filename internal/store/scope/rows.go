@@ -65,7 +65,7 @@ func (s *Rows) ReserveRow(ctx context.Context, values []any, n, least int64) (go
 			return got, err
 		}
 	}
-	stored, err := staterow.Read(ctx, s.store, row.Name)
+	stored, err := staterow.ReadOf(ctx, s.store, row.Name, s.scope.Name)
 	switch {
 	case err != nil:
 		return got, s.store.ToldGone(ctx, s.scope.Name, err)

@@ -26,7 +26,7 @@ import (
 //	                190 characters ends in a hash of the whole instead
 //	next_value      the next number of that parent
 //	table_name      empty, as column_name
-//	parameters      [Scope.Parameters]
+//	parameters      [ParentParameters]
 //
 // A parent's row is made when it is first needed, in the transaction that needs it,
 // wherever the row of the state itself exists: new parents appear all the time.

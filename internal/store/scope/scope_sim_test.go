@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/calendar"
 	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/internal/sim/simdb"
 	"github.com/keyfill/keyfill/internal/store"
@@ -29,8 +30,9 @@ const (
 // simScope is a numbering within parents in a process of the simulation: the code
 // of this package over a file of the simulator.
 type simScope struct {
-	p      *sim.Process
-	mutant scopeMutant
+	p       *sim.Process
+	mutant  scopeMutant
+	periods *scope.Periods // the parents are periods; nil if they are values of a column
 
 	mu   sync.Mutex
 	rand func(n int) int
@@ -81,8 +83,7 @@ func (s *simScope) NextOn(ctx context.Context, n int, c *sim.Session) ([]int64, 
 			if places == nil {
 				continue
 			}
-			q := scope.Scope{Name: "lines.no", Column: store.Column{Table: "lines", Name: "no"}, Within: []string{"parent"}, Max: simFactor - 1}
-			first, err := scope.New(at, &q).Reserve(ctx, []any{parent}, int64(len(places)))
+			first, err := s.reserve(ctx, at, parent, int64(len(places)))
 			if err != nil {
 				return err
 			}
@@ -93,6 +94,24 @@ func (s *simScope) NextOn(ctx context.Context, n int, c *sim.Session) ([]int64, 
 		return nil
 	})
 	return keys, err
+}
+
+// reserve reserves numbers of a parent.
+func (s *simScope) reserve(ctx context.Context, at *store.Store, parent, n int64) (int64, error) {
+	q := scope.Scope{Name: "lines.no", Column: store.Column{Table: "lines", Name: "no"}, Within: []string{"parent"}, Max: simFactor - 1}
+	if s.periods == nil {
+		return scope.New(at, &q).Reserve(ctx, []any{parent}, n)
+	}
+	q.Within, q.Periods = nil, s.periods
+	period, err := s.periods.Calendar.On(2000+int(parent), time.May, 1)
+	if err != nil {
+		return 0, err
+	}
+	got, err := scope.New(at, &q).ReservePeriod(ctx, nil, &period, n)
+	if err == nil && got.Template != s.periods.Template {
+		err = fmt.Errorf("the template is %q", got.Template)
+	}
+	return got.First, err
 }
 
 // simLines is the file of the simulation, whose table of lines has a parent and a number.
@@ -172,14 +191,18 @@ func (noRows) Next([]driver.Value) error { return io.EOF }
 // all sources, but for numbers whose transaction was rolled back:
 //
 //	gap-free  where nothing goes wrong, the numbers of each parent are 1, 2, 3 …
-func scopeTrial(mutant scopeMutant) *sim.Trial {
+func scopeTrial(mutant scopeMutant, years *calendar.Calendar) *sim.Trial {
 	void := func(_ *sim.World, i sim.Issue) bool {
 		return i.Transaction != nil && i.Transaction.Undone
 	}
 	return &sim.Trial{
 		Faults: []sim.Fault{sim.Rollback, sim.Refuse, sim.Kill, sim.Pause, sim.ClockOff, sim.ClockStep, sim.Collide},
 		Open: func(p *sim.Process) (sim.Source, error) {
-			return &simScope{p: p, mutant: mutant, rand: p.Rand()}, nil
+			s := &simScope{p: p, mutant: mutant, rand: p.Rand()}
+			if years != nil {
+				s.periods = &scope.Periods{Calendar: *years, Column: "day", Template: "{year}-{n}"}
+			}
+			return s, nil
 		},
 		Void: void,
 		// Sixteen at most wait for one another, each of which may take half a second.
@@ -216,28 +239,40 @@ func scopeTrial(mutant scopeMutant) *sim.Trial {
 	}
 }
 
-func TestScopeSimulation(t *testing.T) { scopeTrial(scopeRight).Run(t) }
+func TestScopeSimulation(t *testing.T) { scopeTrial(scopeRight, nil).Run(t) }
+
+// TestPeriodSimulation is TestScopeSimulation where the parents are years.
+func TestPeriodSimulation(t *testing.T) {
+	years := calendarOf(t, calendar.Year, "", "")
+	scopeTrial(scopeRight, &years).Run(t)
+}
 
 // TestScopeKilledAtEveryStep kills a process between any two things that it does.
 func TestScopeKilledAtEveryStep(t *testing.T) {
-	runs, w := scopeTrial(scopeRight).EveryStep(t, 48)
-	if w != nil {
-		t.Errorf("step %d: %s", runs, w.Broken())
-	}
-	if runs < 100 {
-		t.Errorf("only %d steps", runs)
+	years := calendarOf(t, calendar.Year, "", "")
+	for _, trial := range []*sim.Trial{scopeTrial(scopeRight, nil), scopeTrial(scopeRight, &years)} {
+		runs, w := trial.EveryStep(t, 48)
+		if w != nil {
+			t.Errorf("step %d: %s", runs, w.Broken())
+		}
+		if runs < 100 {
+			t.Errorf("only %d steps", runs)
+		}
 	}
 }
 
 // TestScopeMutants: what is done wrong is found.
 func TestScopeMutants(t *testing.T) {
+	years := calendarOf(t, calendar.Year, "", "")
 	for _, tt := range []struct {
 		name, law string
 		mutant    scopeMutant
+		years     *calendar.Calendar
 	}{
-		{"the parent is left out of the name", "gap-free", scopeNameless},
-		{"the row is looked for before it is locked", "unique", scopeUnlocked},
+		{"the parent is left out of the name", "gap-free", scopeNameless, nil},
+		{"the period is left out of the name", "gap-free", scopeNameless, &years},
+		{"the row is looked for before it is locked", "unique", scopeUnlocked, nil},
 	} {
-		t.Run(tt.name, func(t *testing.T) { scopeTrial(tt.mutant).Find(t, tt.law, 2000) })
+		t.Run(tt.name, func(t *testing.T) { scopeTrial(tt.mutant, tt.years).Find(t, tt.law, 2000) })
 	}
 }

@@ -170,3 +170,44 @@ func TestScopeErrors(t *testing.T) {
 		})
 	}
 }
+
+// MySQLError has the form of go-sql-driver's error.
+type MySQLError struct{ Number uint16 }
+
+func (e *MySQLError) Error() string { return "denied" }
+
+// TestErrorsWithoutValues: whichever statement the engine refuses, the error names the state
+// and no value of a parent.
+func TestErrorsWithoutValues(t *testing.T) {
+	denied := &MySQLError{1142}
+	for _, d := range []*dialect.Dialect{dialect.MariaDB(), dialect.PostgreSQL(), dialect.SQLite()} {
+		for refused := range 8 {
+			sent := 0
+			f := &fakedb.DB{Answer: func(query string) fakedb.Reply {
+				sent++
+				switch {
+				case sent > refused:
+					return fakedb.Reply{Err: denied}
+				case strings.Contains(query, "MAX("):
+					return fakedb.Reply{Rows: [][]driver.Value{{int64(1)}}}
+				}
+				return fakedb.Reply{}
+			}}
+			q := invoices(t, "{n}", "branch")
+			p, err := q.Periods.Calendar.Parse("2025")
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows := scope.New(store.Within(d, fakedb.FullOf(f)), q)
+			_, ofPeriod := rows.ReservePeriod(context.Background(), []any{"secret"}, &p, 1)
+			raised := rows.RaisePeriod(context.Background(), []any{"secret"}, p, 7)
+			sent = 0
+			_, ofParent := rows.Reserve(context.Background(), []any{"secret"}, 1)
+			for i, err := range []error{ofPeriod, raised, ofParent} {
+				if err != nil && strings.Contains(err.Error(), "secret") {
+					t.Errorf("%s: statement %d is refused, call %d: %v", d.Name, refused, i, err)
+				}
+			}
+		}
+	}
+}

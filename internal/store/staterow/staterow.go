@@ -27,21 +27,27 @@ type Row struct {
 
 // Read returns the row called name, nil if it does not exist.
 func Read(ctx context.Context, s *store.Store, name string) (*Row, error) {
+	return ReadOf(ctx, s, name, name)
+}
+
+// ReadOf returns the row called name as Read does. Its errors contain the name of the stored
+// counter state instead: the name of a parent's row has values of the application.
+func ReadOf(ctx context.Context, s *store.Store, name, state string) (*Row, error) {
 	query, err := s.Server.PutInto(ctx, s.Engine.Rows.Read.Text)
 	if err != nil {
-		return nil, s.Failed(name, err)
+		return nil, s.Failed(state, err)
 	}
 	args := s.Engine.Rows.Read.Bind(engine.Values{Name: name})
 	row, err := s.Conn.Query(ctx, query, args)
 	switch {
 	case err != nil:
-		return nil, s.Failed(name, s.Judge(ctx, store.ErrTables, err, query, args))
+		return nil, s.Failed(state, s.Judge(ctx, store.ErrTables, err, query, args))
 	case row == nil:
 		return nil, nil
 	}
 	stored, err := Of([6]any(row))
 	if err != nil {
-		return nil, s.Failed(name, err)
+		return nil, s.Failed(state, err)
 	}
 	return stored, nil
 }
