@@ -323,6 +323,7 @@ var arrows = map[string][]string{
 		module + "/internal/store/keycolumn",
 		module + "/internal/store/native",
 		module + "/internal/store/reserver",
+		module + "/internal/store/scope",
 		module + "/internal/store/sequence",
 		module + "/keysource",
 		module + "/policy",

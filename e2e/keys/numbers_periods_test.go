@@ -287,3 +287,56 @@ func TestPeriodTemplate(t *testing.T) {
 		}
 	})
 }
+
+// TestNumbersChecked: check finds numbers that outgrow their width before the period ends, and
+// a unique index that refuses equal texts of two numberings.
+func TestNumbersChecked(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, numberEngines, func(t *testing.T, s *harness.Scratch) {
+		branch := "VARCHAR(20)"
+		if s.Server == harness.MariaDB {
+			branch += " COLLATE utf8mb4_bin"
+		}
+		harness.Exec(t, s.Raw, "CREATE TABLE t (no VARCHAR(30) NOT NULL PRIMARY KEY, branch "+branch+" NOT NULL, a INT, UNIQUE (branch, no))")
+		found := func(cfg *policy.Config, insert string) string {
+			t.Helper()
+			db, m := s.Open(t, cfg)
+			if insert != "" {
+				harness.Exec(t, db, insert)
+			}
+			findings, err := m.Check(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all []string
+			for _, f := range findings {
+				all = append(all, f.Rule+": "+f.Message)
+			}
+			return strings.Join(all, "\n")
+		}
+		yearly := func(format string) *policy.Config {
+			return formatted(format, func(src *policy.Source) {
+				src.Period.Every, src.Transaction = policy.PeriodYear, policy.TransactionJoined
+			})
+		}
+		if got := found(yearly("{year}-{n:05}"), "INSERT INTO t (branch, a) VALUES ('x', 1)"); strings.Contains(got, "runs-out") || strings.Contains(got, "scope:") {
+			t.Errorf("a wide format: %s", got)
+		}
+		year := time.Now().UTC().Year()
+		harness.Exec(t, s.Raw, fmt.Sprintf("UPDATE keyfill_sequences SET next_value = 99990 WHERE name = 't.no[%d]'", year))
+		if got := found(yearly("{year}-{n:05}"), ""); !strings.Contains(got, "outgrow their width") && time.Now().UTC().YearDay() < 365 {
+			t.Errorf("99,989 of 99,999 numbers are used: %s", got)
+		}
+		harness.Exec(t, s.Raw, "DELETE FROM keyfill_sequences")
+		harness.Exec(t, s.Raw, "DELETE FROM t")
+		scoped := func(format string) *policy.Config {
+			return formatted(format, func(src *policy.Source) { src.Scope = &policy.Scope{{Column: "branch", Type: policy.ScopeText}} })
+		}
+		if got := found(scoped("{n:05}"), ""); !strings.Contains(got, "which the text does not show") {
+			t.Errorf("a text without its scope: %s", got)
+		}
+		if got := found(scoped("{column:branch}-{n:05}"), ""); strings.Contains(got, "scope:") || strings.Contains(got, "not-unique") {
+			t.Errorf("a text with its scope: %s", got)
+		}
+	})
+}

@@ -217,6 +217,7 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 		f.Severity, f.Message = Error, strings.TrimPrefix(keys.ErrNotUnique.Error(), "keyfill: ")
 	case !c.hasScope(t, i):
 		return // a finding about the scope (the columns of the parent) exists: an index of the remaining columns would refuse rows of a second parent
+	case k.Texts() != nil && k.Texts().AreApart() == nil:
 	case k.IsWithin():
 		index = nil
 		for _, rc := range k.Rule.Scope {

@@ -17,6 +17,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/binding"
 	"github.com/keyfill/keyfill/internal/store/native"
+	"github.com/keyfill/keyfill/internal/store/scope"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
@@ -38,6 +39,9 @@ type State struct {
 	// fills the column. A source of the greatest key plus one has no other row; Claim is
 	// also set if the stored counter is in another store of the policy.
 	Claim *binding.Claim
+
+	// Scope is the numbering within parents and in periods, if the rows of the table have one.
+	Scope *scope.Scope
 
 	Max    int64  // the greatest integer, for a source of the greatest key plus one; 0 for other sources
 	Store  string // the store that has the stored counter, as in [policy.Source]
@@ -114,9 +118,11 @@ func complete(k *table.Column, d *dialect.Dialect, st *State, row *sequence.Sequ
 		row.Parameters = fmt.Sprintf("series=%d", cmp.Or(src.Series, counting.DefaultSeries))
 		st.Series = true
 	case k.IsWithin():
-		if _, err := numbering.ScopeRowsOf(d, found, k, row); err != nil {
+		rows, err := numbering.ScopeRowsOf(d, found, k, row)
+		if err != nil {
 			return err
 		}
+		st.Scope = &rows.Scope
 	}
 	return nil
 }

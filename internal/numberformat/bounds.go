@@ -46,6 +46,16 @@ func (t *Template) Within(b Bounds) (*Form, error) {
 	return f, nil
 }
 
+// AtMost returns the form of texts that have at most so many characters; 0 means no bound.
+func (f *Form) AtMost(length int) *Form {
+	if length == 0 || f.maxLength > 0 && f.maxLength <= length {
+		return f
+	}
+	shorter := *f
+	shorter.maxLength = length
+	return &shorter
+}
+
 // spansOf reads an alphabet.
 func spansOf(alphabet string) ([]span, error) {
 	var all []span

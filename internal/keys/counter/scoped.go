@@ -45,6 +45,7 @@ func (dr Making) newScoped(ctx context.Context, row sequence.Sequence, facts *ta
 			return nil, err
 		}
 		rows.ReadTexts(dr.Key, parts)
+		rows.Length = facts.Columns[dr.Index].Length
 	}
 	if rows.Scope.Periods != nil {
 		rows.Scope.Periods.Now = dr.Tables.Env.Now

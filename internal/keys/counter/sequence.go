@@ -40,7 +40,8 @@ func (dr Making) newSequence(ctx context.Context) (*Counter, error) {
 		if err != nil {
 			return nil, err
 		}
-		if mapping, err = texts.Of(parts); err != nil {
+		// A column that is not in strict mode would cut a longer text.
+		if mapping, err = texts.AtMost(facts.Columns[dr.Index].Length).Of(parts); err != nil {
 			return nil, err
 		}
 		last = min(mapping.Last(), last)

@@ -44,6 +44,8 @@ type ScopeRows struct {
 	Columns []ScopeColumn
 	Date    *DateColumn // whose date says to which period a row belongs; nil if the clock does, or without periods
 
+	Length int // the greatest length of a text in the key column; 0 if it has no bound
+
 	forms forms
 }
 

@@ -18,6 +18,7 @@ type writer struct {
 	texts  *table.Texts       // nil for integers
 	parts  numberformat.Parts // what the texts of all rows show
 	source policy.Source
+	length int // the greatest length of a text in the column; 0 for no bound
 	forms  *forms
 }
 
@@ -27,7 +28,7 @@ func (s *ScopeRows) writerOf(ctx context.Context, g *relation.Session, t *table.
 	if w.texts = k.Texts(); w.texts == nil {
 		return w, nil
 	}
-	w.source, w.forms = k.Rule.Source, &s.forms
+	w.source, w.length, w.forms = k.Rule.Source, s.Length, &s.forms
 	var facts *table.Facts
 	if g != nil && !g.Tables.Detached {
 		if facts, err = g.Tables.Facts(ctx, g, t); err != nil {
@@ -66,7 +67,7 @@ func (w *writer) mappingFor(p *parent, period calendar.Period, template string) 
 			return nil, err
 		}
 	}
-	return form.Of(w.partsOf(p, period))
+	return form.AtMost(w.length).Of(w.partsOf(p, period))
 }
 
 // write puts the keys of n numbers from first on into the places of a parent's rows. m is nil

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -66,6 +67,18 @@ func (x *Texts) IsRanked(alone bool) bool {
 	return x.IsOrdered() && (alone || x.Apart(numberformat.Numbering{Values: x.column.Rule.Values}) == nil)
 }
 
+// AreApart returns an error if the texts do not show all that distinguishes the numberings of
+// the column, so that two numbers may have one text.
+func (x *Texts) AreApart() error {
+	n := numberformat.Numbering{Values: x.column.Rule.Values}
+	if scope := x.column.Rule.Source.Scope; scope != nil {
+		for _, c := range *scope {
+			n.Columns = append(n.Columns, c.Column)
+		}
+	}
+	return x.Apart(n)
+}
+
 // isFollowed reports whether a state can be raised above an explicit text: the number of the
 // text can be read, and belongs to no other numbering.
 func (x *Texts) isFollowed() bool { return x.IsOrdered() && x.IsConstant() }
@@ -94,4 +107,30 @@ func EndRemedy(m keysource.Mapping) string {
 		return store.TextRemedy
 	}
 	return keysource.EndRemedy(m)
+}
+
+// NumbersOf says how the numbers of the table's first key with a format are written, and when
+// they begin again; it is empty if there is no such key.
+func (t *Table) NumbersOf() string {
+	for i := range t.KeyColumns {
+		x := t.KeyColumns[i].Texts()
+		if x == nil {
+			continue
+		}
+		text := x.String()
+		p := x.column.Rule.Source.Period
+		switch {
+		case p.Every == "":
+			return text
+		case p.Column != "":
+			text += ", from 1 again each " + p.Every + " of " + p.Column
+		default:
+			text += ", from 1 again each " + p.Every + " of the server's clock in " + cmp.Or(p.Zone, "UTC")
+		}
+		if p.Starts != "" {
+			text += ", where years begin on " + p.Starts
+		}
+		return text
+	}
+	return ""
 }

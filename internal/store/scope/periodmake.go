@@ -27,8 +27,18 @@ func (s *Rows) EnsurePeriod(ctx context.Context, values []any, given *calendar.P
 
 // KnowsPeriod reports whether EnsurePeriod would send nothing.
 func (s *Rows) KnowsPeriod(values []any, given *calendar.Period) bool {
-	d, err := s.drawFrom(values, given, 1)
-	return err == nil && (s.scope.Latest == nil || s.scope.Periods.made.has(d.row.Name))
+	p := s.scope.Periods
+	if s.scope.Latest == nil {
+		return true
+	}
+	if given == nil {
+		current, err := p.current()
+		if err != nil || !p.asked.Load() {
+			return false
+		}
+		given = &current
+	}
+	return p.made.has(s.scope.PeriodRowFor(values, given.Name))
 }
 
 // ensure makes the rows for a draw as EnsurePeriod does.
