@@ -86,6 +86,7 @@ var noInstruction = []struct {
 		"the name ",
 		"column ",
 		"the scope's column %q: %s",
+		"the period's column %q: %s",
 		"the keys of the column",
 		"the column's own sequence",
 		"a value with the tag ",

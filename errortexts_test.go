@@ -28,7 +28,7 @@ type errorText struct {
 var textCalls = map[string]bool{
 	"errors.New": true, "fmt.Errorf": true, // of the standard library
 	"anchor.New": true, "anchor.Newf": true, "anchor.Last": true, "anchor.Errorf": true, "anchor.Lastf": true, "anchor.Endf": true, // after the section, except the last
-	"wrong": true, "wrongField": true, "misread": true, "misreadField": true, // of policy
+	"wrong": true, "needless": true, "wrongField": true, "misread": true, "misreadField": true, // of policy
 	"fail": true, "Fail": true, "refuse": true, "failf": true, "usage.Errorf": true, // of the stores, the catalog and the command
 }
 

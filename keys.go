@@ -24,7 +24,8 @@ var ErrOwnMemory = fill.ErrOwnMemory
 
 // ErrJoined is returned by [Mount.Keys] and [Mount.Reserve] for keys that are drawn in
 // the transaction of their INSERT: the source has transaction: joined or scope: in the
-// policy, or is of the kind maxplusone.
+// policy, or is of the kind maxplusone. It is also returned for numbers with a period:, which
+// are of the period in which their row is inserted.
 var ErrJoined = fill.ErrJoined
 
 // ErrNotUnique is returned for a table whose keys are made as its greatest key plus

@@ -62,6 +62,12 @@ type Dialect struct {
 	// literal.
 	BinaryOpen, BinaryClose string
 
+	// TextOpen begins the literal of a text with other characters than letters, digits and
+	// signs that every setting and driver reads alike. After X' come the hexadecimal digits
+	// of the text's UTF-8. After other openings comes the text with each quote twice, and
+	// after E' with each backslash twice too.
+	TextOpen string
+
 	// AtomicStatements reports whether an INSERT that fails has stored none of its rows;
 	// in MySQL and MariaDB it depends on the storage engine.
 	AtomicStatements bool

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/keyfill/keyfill/internal/anchor"
 )
@@ -140,12 +141,33 @@ func hexadecimal(n uint32) uint64 {
 	return d + '0'*each + ('a'-'0'-10)*letters
 }
 
+// isPlain reports whether every setting of a session reads a byte of a text literal as it is,
+// and no driver takes it for a placeholder or the end of a statement.
+func isPlain(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || strings.IndexByte("-_/. #", c) >= 0
+}
+
+// appendText appends a text as a literal: see TextOpen.
+func (d *Dialect) appendText(b []byte, text string) []byte {
+	if strings.IndexByte(text, 0) >= 0 {
+		panic(fmt.Sprintf("dialect: key %q holds a NUL", text))
+	}
+	b = append(b, d.TextOpen...)
+	if strings.HasSuffix(d.TextOpen, "X'") {
+		return append(hex.AppendEncode(b, []byte(text)), '\'')
+	}
+	if d.TextOpen == "E'" {
+		text = strings.ReplaceAll(text, `\`, `\\`)
+	}
+	b = append(b, strings.ReplaceAll(text, "'", "''")...)
+	return append(b, '\'')
+}
+
 // textSize is how many characters the text of a UUID has.
 const textSize = 36
 
-// AppendLiteral appends key, a value that a source made, as a literal of the dialect. A
-// key that is text consists of letters, digits, - and _, which need no escaping; any
-// other text is a bug in this module and panics.
+// AppendLiteral appends key, a value that a source made, as a literal of the dialect. It
+// panics on a text with a NUL and on a value of another type, which no source makes.
 func (d *Dialect) AppendLiteral(b []byte, key driver.Value) []byte {
 	switch k := key.(type) {
 	case int64:
@@ -156,9 +178,8 @@ func (d *Dialect) AppendLiteral(b []byte, key driver.Value) []byte {
 		return append(b, d.BinaryClose...)
 	case string:
 		for i := range len(k) {
-			c := k[i]
-			if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '-' && c != '_' {
-				panic(fmt.Sprintf("dialect: key %q holds byte %#x", k, c))
+			if !isPlain(k[i]) {
+				return d.appendText(b, k)
 			}
 		}
 		b = append(b, '\'')

@@ -87,6 +87,7 @@ var mysql = Dialect{
 	QuoteOpen:     '`',
 	QuoteClose:    '`',
 	BinaryOpen:    "X'",
+	TextOpen:      "_utf8mb4 X'",
 	BinaryClose:   "'",
 	First:         "LIMIT {n}",
 	FreshCounters: "SET information_schema_stats_expiry = 0",

@@ -56,6 +56,7 @@ var oracle = Dialect{
 	QuoteOpen:        '"',
 	QuoteClose:       '"',
 	BinaryOpen:       "HEXTORAW('",
+	TextOpen:         "'",
 	BinaryClose:      "')",
 	AtomicStatements: true,
 	First:            "OFFSET 0 ROWS FETCH NEXT {n} ROWS ONLY",

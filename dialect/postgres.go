@@ -70,6 +70,7 @@ var postgres = Dialect{
 	QuoteClose:   '"',
 	// decode() gives the same bytes whatever standard_conforming_strings is.
 	BinaryOpen:       "decode('",
+	TextOpen:         "E'",
 	BinaryClose:      "','hex')",
 	AtomicStatements: true,
 	ErrorsAbort:      true,

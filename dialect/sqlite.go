@@ -73,6 +73,7 @@ var sqlite = Dialect{
 	QuoteOpen:        '"',
 	QuoteClose:       '"',
 	BinaryOpen:       "X'",
+	TextOpen:         "'",
 	BinaryClose:      "'",
 	AtomicStatements: true,
 	IndexSchema:      true,

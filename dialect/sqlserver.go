@@ -80,6 +80,7 @@ var sqlserver = Dialect{
 	QuoteOpen:        '[',
 	QuoteClose:       ']',
 	BinaryOpen:       "0x",
+	TextOpen:         "N'",
 	AtomicStatements: true,
 	First:            "OFFSET 0 ROWS FETCH NEXT {n} ROWS ONLY",
 	Caseless:         true,

@@ -76,14 +76,8 @@ func (k checker) checkTable(p place, t Table) {
 		if t.Source != "" || t.InPlace != nil {
 			k.wrong(p.in("source"), "which column it is for is not said; name it in column")
 		}
-		for _, f := range []struct {
-			name  string
-			given bool
-		}{{"layout", t.Layout != ""}, {"max_bits", t.MaxBits != 0}, {"last_insert_id", t.LastInsertID != ""}} {
-			if f.given {
-				k.wrong(p.in(f.name), "which column it is for is not said; name it in column")
-			}
-		}
+		k.needless(p, "which column it is for is not said; name it in column",
+			givenField{"layout", t.Layout != ""}, givenField{"max_bits", t.MaxBits != 0}, givenField{"last_insert_id", t.LastInsertID != ""})
 	}
 	untouched := 0
 	keys, places := t.keys(p)
@@ -100,19 +94,8 @@ func (k checker) checkTable(p place, t Table) {
 // checkUntouched reports the fields that the policy must not give for a table if the engine
 // makes all keys of the table.
 func (k checker) checkUntouched(p place, t Table) {
-	for _, f := range []struct {
-		name  string
-		given bool
-	}{
-		{"columns", t.Columns != nil},
-		{"fill", t.Fill != 0},
-		{"mode", t.Mode != ModeFill},
-		{"unsupported", t.Unsupported != ""},
-	} {
-		if f.given {
-			k.wrong(p.in(f.name), "it has no use, as identity passes the table untouched; leave it out")
-		}
-	}
+	k.needless(p, "it has no use, as identity passes the table untouched; leave it out",
+		givenField{"columns", t.Columns != nil}, givenField{"fill", t.Fill != 0}, givenField{"mode", t.Mode != ModeFill}, givenField{"unsupported", t.Unsupported != ""})
 }
 
 // checkKey checks a key at p and returns the kind of its source, or nil if there is no
@@ -124,7 +107,7 @@ func (k checker) checkKey(p place, key Key) *kind {
 	if key.Fill&^fillAll != 0 {
 		k.wrong(p.in("fill"), "unknown bits %#x; use the constants of package policy", uint8(key.Fill&^fillAll))
 	}
-	kind := kindByName(k.source(p, key).Kind)
+	kind := kindOf(k.source(p, key))
 	l := string(key.Layout)
 	if l != "" && !slices.Contains(layoutNames(), l) {
 		k.wrongField(p.in("layout"), unknownWord("layout", l, layoutNames()))
@@ -149,19 +132,8 @@ func (k checker) checkKey(p place, key Key) *kind {
 // checkLeft reports the fields that must not be given for the key at p, because the engine
 // makes that key (source: identity).
 func (k checker) checkLeft(p place, key Key) {
-	for _, f := range []struct {
-		name  string
-		given bool
-	}{
-		{"layout", key.Layout != ""},
-		{"max_bits", key.MaxBits != 0},
-		{"last_insert_id", key.LastInsertID != ""},
-		{"fill", key.Fill != 0},
-	} {
-		if f.given {
-			k.wrong(p.in(f.name), "it has no use, as identity leaves the key to the engine; leave it out")
-		}
-	}
+	k.needless(p, "it has no use, as identity leaves the key to the engine; leave it out",
+		givenField{"layout", key.Layout != ""}, givenField{"max_bits", key.MaxBits != 0}, givenField{"last_insert_id", key.LastInsertID != ""}, givenField{"fill", key.Fill != 0})
 }
 
 // checkSent checks how a key at p is sent, and that fields for integer keys are given

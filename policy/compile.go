@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/glob"
 )
 
 // Compile checks the configuration for a dialect and returns its policy. If d is nil,
@@ -89,7 +90,7 @@ func (k *compiler) compile() {
 	if s := k.config.DefaultSchema; s != "" {
 		k.policy.defaultSchema = k.single(place{}.in("default_schema"), s)
 		if parts, msg := k.names.parse(s); msg == "" {
-			k.policy.defaultSchema = parts[0].text
+			k.policy.defaultSchema = parts[0].Text
 		}
 	}
 	k.named = make(map[string]Source)
@@ -110,13 +111,13 @@ func (k *compiler) compile() {
 func (k *compiler) compareGlobs(tables place) {
 	globs := k.policy.globs
 	slices.SortStableFunc(globs, func(a, b *entry) int { return cmp.Compare(b.literals, a.literals) })
-	var alike globIndex // globs earlier in the list with as many literal characters as e
+	var alike glob.Index // globs earlier in the list with as many literal characters as e
 	for i, e := range globs {
 		if i > 0 && e.literals != globs[i-1].literals {
-			alike = globIndex{}
+			alike = glob.Index{}
 		}
 		first := i
-		for _, list := range alike.near(e.schema, e.table) {
+		for _, list := range alike.Near(e.schema, e.table) {
 			if j := slices.IndexFunc(list, func(j int) bool { return e.meets(globs[j]) }); j >= 0 {
 				first = min(first, list[j])
 			}
@@ -125,7 +126,7 @@ func (k *compiler) compareGlobs(tables place) {
 			k.wrong(tables.entry(e.name), "some tables match this and %s, with as many characters besides * and ?; make one more specific",
 				show(globs[first].name))
 		}
-		alike.add(e.schema, e.table, i)
+		alike.Add(e.schema, e.table, i)
 	}
 }
 
@@ -168,9 +169,9 @@ func (k *compiler) add(p place, t Table) {
 	if n > 1 {
 		e.schema = parts[n-2]
 	}
-	e.literals = e.schema.literals() + e.table.literals()
+	e.literals = e.schema.Literals() + e.table.Literals()
 	uses := k.rule(p, t, e)
-	name := tableName{e.schema.text, e.table.text}
+	name := tableName{e.schema.Text, e.table.Text}
 	if e.isGlob() {
 		k.policy.globs = append(k.policy.globs, e)
 	} else if other := k.policy.exact[name]; other != nil {
@@ -250,7 +251,7 @@ func (k *compiler) columns(p place, t Table) []string {
 func (k *compiler) key(p place, key Key, column string, fill Fill) (sk stateKey, filled bool) {
 	c := k.config
 	source, _ := c.resolve(key)
-	kind := kindByName(source.Kind)
+	kind := kindOf(source)
 	if kind.isIdentity() {
 		return sk, false
 	}
@@ -268,7 +269,10 @@ func (k *compiler) key(p place, key Key, column string, fill Fill) (sk stateKey,
 	}
 	rk.Joined = rk.Source.Kind == KindMaxPlusOne || rk.Source.joined()
 	rk.Scope = k.names.foldScope(rk.Source.scope())
-	rk.Contiguous = rk.Scope == nil && slices.Contains(contiguousKinds, rk.Source.Kind)
+	rk.Contiguous = rk.Scope == nil && kind.integer && slices.Contains(contiguousKinds, rk.Source.Kind)
+	if column := rk.Source.Period.Column; column != "" {
+		rk.PeriodColumn, _ = k.names.single(column)
+	}
 	rk.Fill = cmp.Or(key.Fill, fill, c.Fill, kind.fillFor(k.names.d, rk.Layout, k.config.zeroIsKey()))
 	rk.LastInsertID = k.lastInsertID(p, key, &rk)
 	rk.SaysLastInsertID = key.LastInsertID != ""

@@ -26,7 +26,7 @@ var coprimeKind = kind{
 var lengthField = of("length", "How many characters a key has; a composite has 20 or 24. Left out, it is 20 for a composite; a coprime has to say it.",
 	judged(1), func(s *Source) *int { return &s.Length }).as(6, 24)
 
-var alphabetField = of("alphabet", "The characters of a key: base62, base32, or the characters themselves. Left out, it is base62 where text compares by case (PostgreSQL, Oracle, SQLite, collation: binary) and base32 elsewhere.",
+var alphabetField = of("alphabet", "The characters of a coprime's keys: base62, base32, or the characters themselves; or those that a text of format may have, with ranges as in A-Z0-9/-. Left out, a coprime's is base62 where text compares by case (PostgreSQL, Oracle, SQLite, collation: binary) and base32 elsewhere, and texts of format may have any.",
 	text, func(s *Source) *string { return &s.Alphabet }).as("base32")
 
 var kField = of("k", "By how much a key differs from the one before, as a number without a divisor in common with the number of keys. Left out, keyfill chooses it.",

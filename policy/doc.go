@@ -41,6 +41,7 @@
 //	  receipts:      {column: no, source: {kind: sequence, transaction: joined}}           # gap-free
 //	  receipt_lines: {column: no, source: {kind: sequence, scope: [receipt_no]}}           # 1, 2, … in each receipt
 //	  links:         {column: code, source: {kind: coprime, length: 6}}
+//	  bills:         {column: no, source: {kind: sequence, format: "B-{n:06}"}}            # B-000001, B-000002, …
 //
 // keyfill.schema.json, also given by [Schema], describes it to editors.
 //
@@ -78,7 +79,8 @@
 //
 // The kinds sequence, native, maxplusone, pseudorandom, scatter, recycled and
 // snowflake make integers, which are sent as int64, or as decimal text where the
-// layout is string; coprime and composite make text. Their sources have a state:
+// layout is string; coprime, composite and a sequence with format make text. Their sources
+// have a state:
 //
 //	source                              its name                         tables that share it
 //	in place, or a kind                 table.column, or schema.table.column for a table that is not the one of
@@ -97,7 +99,8 @@
 //	sequence      store, block or min_block and max_block, start, ensure_schema, create, exclusive,
 //	              follow_explicit, on_behind: error | advance | warn, on_store_rollback: error | advance,
 //	              lock: pessimistic | optimistic, table, via: table | procedure, procedure,
-//	              transaction: autonomous | joined, scope
+//	              transaction: autonomous | joined, scope, format, max_length, alphabet,
+//	              period: none | day | month | quarter | year, or {every, starts, zone, column}
 //	native        sequence (left out: the column's own), block: what it increments by, exclusive,
 //	              on_behind and on_store_rollback: error | warn; not on MySQL and SQLite
 //	maxplusone    lock: range | none, ensure_schema, exclusive
@@ -127,6 +130,10 @@
 // INSERT identify the parent; each is a column of integers or {column: a, type: text}.
 // A scoped sequence is joined, and may have {value:x} in its name: then there is a
 // numbering for each value and each parent.
+//
+// A format makes texts of the numbers, as INV-2026-00042 of INV-{year}-{n:05}. A text
+// belongs to one number: a format that does not show the period, or has fields that could be
+// cut in two ways, is an error.
 //
 // See [Source]. A DSN is in no error and not shown when a [Store] is printed.
 //

@@ -69,8 +69,8 @@ func (p *Policy) EntryOf(schema, table string) (Entry, bool) {
 
 func (e *entry) shown() Entry {
 	shown := Entry{Name: e.name, Line: e.line, IsGlob: e.isGlob(), Rule: &e.rule, Keys: e.lines, Identity: e.identity}
-	if !e.schema.wild {
-		shown.Schema = e.schema.text
+	if !e.schema.Wild {
+		shown.Schema = e.schema.Text
 	}
 	return shown
 }

@@ -98,6 +98,21 @@ func (m *mistakes) wrong(p place, format string, args ...any) {
 	}
 }
 
+// needless adds the mistake msg for each of the fields at p that is given.
+func (m *mistakes) needless(p place, msg string, fields ...givenField) {
+	for _, f := range fields {
+		if f.given {
+			m.wrong(p.in(f.name), "%s", msg)
+		}
+	}
+}
+
+// givenField is a field, and whether it is given.
+type givenField struct {
+	name  string
+	given bool
+}
+
 // wrongField is wrong for a message that already names the field p.
 func (m *mistakes) wrongField(p place, msg string) {
 	if !m.unread[p.top()] {

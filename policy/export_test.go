@@ -37,7 +37,7 @@ func Dump(p *Policy) string {
 		dumpRule(&b, "table "+p.exact[name].rule.Table, &p.exact[name].rule)
 	}
 	for _, e := range p.globs {
-		what := fmt.Sprintf("glob %s (%d literals)", p.names.join(e.schema.text, e.table.text), e.literals)
+		what := fmt.Sprintf("glob %s (%d literals)", p.names.join(e.schema.Text, e.table.Text), e.literals)
 		dumpRule(&b, what, &e.rule)
 	}
 	if len(names)+len(p.globs) == 0 {
@@ -137,11 +137,6 @@ func dumpState(b *strings.Builder, k RuleKey) {
 		fmt.Fprintf(b, "\n    fault: %s", k.fault)
 	}
 }
-
-// GlobMatch and GlobsMeet open what decides about globs.
-func GlobMatch(glob, s string) bool { return pattern{glob, true}.match(s) }
-
-func GlobsMeet(a, b string) bool { return pattern{a, true}.meets(pattern{b, true}) }
 
 // FieldNames returns the fields of the file for the Go types.
 func FieldNames() map[string][]string {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/numberformat"
 )
 
 // Guarantees describes the keys of a source in the databases of a dialect. It returns
@@ -13,7 +14,7 @@ import (
 // Guarantees are declared in this one place: the table in docs/guarantees.md is made
 // from it.
 func Guarantees(s Source, d *dialect.Dialect) (g Guarantee, ok bool) {
-	k := kindByName(s.Kind)
+	k := kindOf(s)
 	if k == nil || k.isIdentity() {
 		return Guarantee{}, false
 	}
@@ -71,8 +72,11 @@ func GuaranteesOnGalera(s Source) (g Guarantee, ok bool) {
 // guaranteeNumbers sets the guarantees that depend on how numbers are reserved.
 func (s Source) guaranteeNumbers(g *Guarantee, d *dialect.Dialect) {
 	switch {
-	case s.Scope != nil:
-		g.Unique, g.Ordered, g.GapFree = UniqueInScope, OrderedInScope, true
+	case s.Scope != nil, !s.Period.isNone():
+		g.Unique, g.Ordered, g.GapFree = UniqueInScope, OrderedInScope, s.joined()
+		if t, err := numberformat.Parse(s.Format); err == nil && t.Apart(s.numbering()) == nil {
+			g.Unique = Unique
+		}
 	case s.joined():
 		g.Ordered, g.GapFree = Ordered, true
 	case s.Kind == KindNative && d.Family == dialect.FamilyOracle:

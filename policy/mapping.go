@@ -9,9 +9,12 @@ import (
 // Mapping returns the mapping that turns the numbers of a counting source into keys, or nil
 // if the numbers are the keys. s is the source of a [RuleKey], state the name of its state
 // (counter), and bits how many bits an integer may have, as in RuleKey; 0 means 63. The
-// error, of package keysource, is about an s or bits that [Config.Compile] refuses.
+// error is about an s or bits that [Config.Compile] refuses. The keys of a sequence with
+// Format show the fields that depend on the execution, such as {year}, as they are written.
 func (s Source) Mapping(state string, bits int) (keysource.Mapping, error) {
 	switch s.Kind {
+	case KindSequence:
+		return s.formMapping()
 	case KindPseudorandom:
 		return keysource.NewPseudorandom(), nil
 	case KindScatter:

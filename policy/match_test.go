@@ -279,3 +279,17 @@ func BenchmarkMatch(b *testing.B) {
 		})
 	}
 }
+
+// TestGlobsThatAllMeet: each glob is reported once, whatever the number of those
+// that it meets, so that many of them cost no more than their number.
+func TestGlobsThatAllMeet(t *testing.T) {
+	const globs = 500
+	cfg := &policy.Config{Tables: map[string]policy.Table{}}
+	for i := range globs {
+		cfg.Tables[fmt.Sprintf("*_%03d_*", i)] = policy.Table{Column: "id", Source: "uuidv7"}
+	}
+	_, err := cfg.Compile(dialect.PostgreSQL())
+	if want := fmt.Sprintf("and %d more", globs-1-10); err == nil || !strings.HasSuffix(plain(err), want) {
+		t.Errorf("error %v, want one that ends in %q", err, want)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/glob"
 )
 
 // maxName is how many characters one part of a name may have. The longest name that an
@@ -27,9 +28,9 @@ type namer struct{ d *dialect.Dialect }
 
 // parse returns the parts of name, at least one, folded as the engine compares names.
 // If name is wrong, msg describes the mistake.
-func (n namer) parse(name string) (parts []pattern, msg string) {
+func (n namer) parse(name string) (parts []glob.Pattern, msg string) {
 	for rest := name; ; {
-		var p pattern
+		var p glob.Pattern
 		if p, rest, msg = n.part(rest); msg != "" {
 			return nil, msg
 		}
@@ -53,17 +54,17 @@ func (n namer) single(name string) (folded, msg string) {
 		return "", msg
 	case len(parts) > 1:
 		return "", "a dot is only read inside quotes: write " + n.hint(name)
-	case parts[0].wild:
+	case parts[0].Wild:
 		return "", "* and ? stand for other characters in tables' names only; write " + n.hint(name)
 	}
 	if n.d.ExactTables {
-		return n.d.Fold(parts[0].text, true), "" // columns' names are folded even if tables' names are not
+		return n.d.Fold(parts[0].Text, true), "" // columns' names are folded even if tables' names are not
 	}
-	return parts[0].text, ""
+	return parts[0].Text, ""
 }
 
 // part reads the first part of name, and returns the rest.
-func (n namer) part(name string) (p pattern, rest, msg string) {
+func (n namer) part(name string) (p glob.Pattern, rest, msg string) {
 	if name == "" {
 		return p, "", "a part of the name is empty; give it a name, or leave its dot out"
 	}
@@ -81,7 +82,7 @@ func (n namer) part(name string) (p pattern, rest, msg string) {
 		switch {
 		case n.isIdent(c):
 		case c == '*' || c == '?':
-			p.wild = true
+			p.Wild = true
 		case strings.ContainsRune("\"`[", c):
 			return p, "", fmt.Sprintf("%s does not quote names with %c; write %s",
 				n.d.Title, c, n.d.QuoteIdent("name"))
@@ -92,12 +93,12 @@ func (n namer) part(name string) (p pattern, rest, msg string) {
 	if utf8.RuneCountInString(raw) > maxName {
 		return p, "", fmt.Sprintf("a part of the name has more than %d characters", maxName)
 	}
-	p.text = n.d.FoldTable(raw, false)
+	p.Text = n.d.FoldTable(raw, false)
 	return p, rest, ""
 }
 
 // quoted reads the part between the quote with which name begins and the closing quote, end.
-func (n namer) quoted(name string, end byte) (p pattern, rest, msg string) {
+func (n namer) quoted(name string, end byte) (p glob.Pattern, rest, msg string) {
 	doubles := end != ']' || n.d.Lexis.BracketsDouble
 	var b strings.Builder
 	for i := 1; i < len(name); i++ {
@@ -112,7 +113,7 @@ func (n namer) quoted(name string, end byte) (p pattern, rest, msg string) {
 		case utf8.RuneCountInString(b.String()) > maxName:
 			return p, "", fmt.Sprintf("a part of the name has more than %d characters", maxName)
 		default:
-			p.text = n.d.FoldTable(b.String(), true)
+			p.Text = n.d.FoldTable(b.String(), true)
 			return p, name[i+1:], ""
 		}
 	}
@@ -178,7 +179,7 @@ func (n namer) join(parts ...string) string {
 // suitName checks a name of one or more parts, which is at p.
 func (n namer) suitName(m *mistakes, p place, name string) {
 	parts, msg := n.parse(name)
-	if msg == "" && slices.ContainsFunc(parts, func(part pattern) bool { return part.wild }) {
+	if msg == "" && slices.ContainsFunc(parts, func(part glob.Pattern) bool { return part.Wild }) {
 		msg = "* and ? stand for other characters in tables' names only; write " + n.hint(name)
 	}
 	if msg != "" {

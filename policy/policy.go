@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/glob"
 )
 
 // ParseName splits the name of one table, written as in the file, and folds it as
@@ -15,15 +16,15 @@ func (p *Policy) ParseName(name string) (schema, table string, err error) {
 		return "", "", &Error{Table: name, Msg: msg}
 	}
 	for _, part := range parts {
-		if part.wild {
+		if part.Wild {
 			return "", "", &Error{Table: name, Msg: "is a glob: name one table"}
 		}
 	}
 	n := len(parts)
 	if n > 1 {
-		schema = parts[n-2].text
+		schema = parts[n-2].Text
 	}
-	return schema, parts[n-1].text, nil
+	return schema, parts[n-1].Text, nil
 }
 
 // Policy is a configuration that was checked against a dialect. It never
@@ -46,7 +47,7 @@ type Policy struct {
 // entry is one entry of tables: in a configuration.
 type entry struct {
 	name          string // as written
-	schema, table pattern
+	schema, table glob.Pattern
 	literals      int // how many characters of the name are not wildcards
 
 	// keys are the key columns to fill; the names of their states (counters) are set later.
@@ -98,6 +99,10 @@ type RuleKey struct {
 	// Scope are the columns for each of whose values rows are numbered separately,
 	// folded; nil if all rows are numbered together.
 	Scope []ScopeColumn
+
+	// PeriodColumn is the column whose date says to which period a row belongs, folded;
+	// empty if the server's clock says it, or if there are no periods.
+	PeriodColumn string
 
 	MaxBits      int          // the greatest number of bits of a key, 31, 53 or 63: the least of all keys that share State; 0 unless Integer
 	LastInsertID LastInsertID // never empty; [LastInsertIDOff] unless Integer
@@ -178,22 +183,22 @@ func (p *Policy) entryOf(full tableName) *entry {
 
 // match reports whether the entry matches the table t.
 func (e *entry) match(t tableName) bool {
-	return e.table.match(t.table) && (e.isBare() || t.schema != "" && e.schema.match(t.schema))
+	return e.table.Match(t.table) && (e.isBare() || t.schema != "" && e.schema.Match(t.schema))
 }
 
-func (e *entry) isBare() bool { return e.schema == pattern{} }
+func (e *entry) isBare() bool { return e.schema == glob.Pattern{} }
 
-func (e *entry) isGlob() bool { return e.schema.wild || e.table.wild }
+func (e *entry) isGlob() bool { return e.schema.Wild || e.table.Wild }
 
 // meets reports whether some table is matched by both entries.
 func (e *entry) meets(f *entry) bool {
-	return e.table.meets(f.table) && (e.isBare() || f.isBare() || e.schema.meets(f.schema))
+	return e.table.Meets(f.table) && (e.isBare() || f.isBare() || e.schema.Meets(f.schema))
 }
 
 // rule returns the rule of e for a table. schema is the schema that the query names,
 // and full is the table's full name.
 func (p *Policy) rule(e *entry, schema string, full tableName) *Rule {
-	if !e.isGlob() && schema == e.schema.text {
+	if !e.isGlob() && schema == e.schema.Text {
 		return &e.rule
 	}
 	r := e.rule
@@ -279,9 +284,9 @@ func (p *Policy) HasDefaultSchema() bool { return p.defaultSchema != "" }
 // Anywhere reports whether an entry matches a table of this name in some schema.
 func (p *Policy) Anywhere(table string) bool {
 	for _, e := range p.inOrder {
-		if e.table.match(table) {
+		if e.table.Match(table) {
 			return true
 		}
 	}
-	return !p.names.isSessions(table) && slices.ContainsFunc(p.globs, func(e *entry) bool { return e.table.match(table) })
+	return !p.names.isSessions(table) && slices.ContainsFunc(p.globs, func(e *entry) bool { return e.table.Match(table) })
 }

@@ -67,17 +67,10 @@ func (n namer) suitScope(m *mistakes, p place, s Source) {
 // scopeShape is the shape (type of a value in the file) of a list of columns, each a name
 // or a mapping.
 func scopeShape() shape[*Scope] {
-	whole := object(scopeFields)
-	one := shape[ScopeColumn]{
-		read: func(r *reader, p place, n *yaml.Node) ScopeColumn {
-			if n.Kind == yaml.MappingNode {
-				return whole.read(r, p, n)
-			}
-			return ScopeColumn{Column: text.read(r, p, n)}
-		},
-		schema: schema{"oneOf": []schema{text.schema, whole.schema}},
-	}
-	columns := list(one)
+	columns := list(orMapping(shape[ScopeColumn]{
+		read:   func(r *reader, p place, n *yaml.Node) ScopeColumn { return ScopeColumn{Column: text.read(r, p, n)} },
+		schema: text.schema,
+	}, object(scopeFields)))
 	return shape[*Scope]{
 		read: func(r *reader, p place, n *yaml.Node) *Scope {
 			scope := Scope(columns.read(r, p, n))

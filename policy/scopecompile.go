@@ -15,8 +15,16 @@ func (n namer) foldScope(scope []ScopeColumn) []ScopeColumn {
 // all columns of its table, or nil.
 func (k *compiler) checkScopeOf(p place, rk *RuleKey, columns []string) {
 	at := p.in("source")
-	if rk.Scope != nil && rk.Layout != "" {
+	if rk.Scope != nil && rk.Layout != "" && rk.Integer {
 		k.wrong(p.in("layout"), "keys that are numbered within other columns are integers; leave it out")
+	}
+	if c := rk.PeriodColumn; c != "" {
+		switch {
+		case c == rk.Column:
+			k.wrong(at, "the key %s has no date before it is made; name another column in period", show(c))
+		case columns != nil && !slices.Contains(columns, c):
+			k.wrong(at, "the column %s of the period is not among columns; add it there", show(c))
+		}
 	}
 	for _, c := range rk.Scope {
 		switch {

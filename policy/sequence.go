@@ -18,6 +18,7 @@ var sequenceKind = kind{
 	fields: slices.Concat(counterFields, []*sourceField{
 		belowField, startAtField, skipRangeField, upstreamField, upstreamBlockField, upstreamLastsField,
 		followExplicitField, onBehindField, viaField, procedureField, scopeField, transactionField,
+		formatField, maxLengthField, alphabetField, periodField,
 	}),
 	check:    checkSequence,
 	defaults: completeSequence,
@@ -85,6 +86,9 @@ func completeSequence(s *Source, d *dialect.Dialect) {
 		s.Transaction = TransactionJoined
 	}
 	s.Transaction = cmp.Or(s.Transaction, TransactionAutonomous)
+	if s.Period.isNone() {
+		s.Period = Period{}
+	}
 	if s.Scope != nil {
 		for i := range *s.Scope { // s.Scope is a copy already: see kind.complete
 			c := &(*s.Scope)[i]

@@ -186,6 +186,17 @@ type Source struct {
 	// such as the column of the parent. nil means one numbering for the table.
 	Scope *Scope
 
+	// Format is the template of the texts of a sequence's numbers, such as INV-{year}-{n:05};
+	// empty means that the keys are the integers. It determines the number, the period and
+	// the values of the scope that it is about: a text belongs to one number.
+	Format string
+
+	// Period says when the numbers of a sequence with Format begin again at 1.
+	Period Period
+
+	// MaxLength is how many characters a text of Format may have; 0 means any number.
+	MaxLength int
+
 	// Sequence is the engine's sequence that a native source reads, written as in SQL;
 	// empty means the column's own.
 	Sequence string
@@ -194,8 +205,10 @@ type Source struct {
 	// means too, or 24 for a composite.
 	Length int
 
-	// Alphabet holds the characters of a coprime, or [AlphabetBase62] or [AlphabetBase32].
-	// Empty means base 62 if the column compares text by case, and base 32 otherwise.
+	// Alphabet holds the characters of a coprime, or [AlphabetBase62] or [AlphabetBase32];
+	// empty means base 62 if the column compares text by case, and base 32 otherwise. For a
+	// sequence with Format it holds the characters, and ranges such as A-Z, that a text may
+	// have; empty means any.
 	Alphabet string
 
 	// K is the step from one key of a coprime to the next, as a number that has no divisor

@@ -21,6 +21,12 @@ const (
 	StoredNext = "next" // the stored number is the next free number
 	StoredLast = "last" // the stored number is the last number that was used
 
+	PeriodNone    = "none"
+	PeriodDay     = "day"
+	PeriodMonth   = "month"
+	PeriodQuarter = "quarter"
+	PeriodYear    = "year"
+
 	ScopeInteger = "integer"
 	ScopeText    = "text"
 )

@@ -20,12 +20,6 @@ func checkStartAt(m *mistakes, p place, s Source) {
 	case s.Start != 0:
 		m.wrong(p.in("start"), "start_at says where the sequence begins; leave start out")
 	}
-	for _, f := range []struct {
-		name  string
-		given bool
-	}{{"scope", s.Scope != nil}, {"store", s.Store != ""}, {"table", s.Table != nil}, {"via", s.Via == ViaProcedure}} {
-		if f.given {
-			m.wrong(p.in(f.name), "with start_at the sequence counts through statements in keyfill's own table of the application's database; leave it out")
-		}
-	}
+	m.needless(p, "with start_at the sequence counts through statements in keyfill's own table of the application's database; leave it out",
+		givenField{"scope", s.Scope != nil}, givenField{"store", s.Store != ""}, givenField{"table", s.Table != nil}, givenField{"via", s.Via == ViaProcedure})
 }

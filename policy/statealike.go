@@ -3,6 +3,8 @@ package policy
 import (
 	"math"
 	"slices"
+
+	"github.com/keyfill/keyfill/internal/glob"
 )
 
 // alikeKeys holds the keys whose states (counters) have names made from the same template,
@@ -11,16 +13,16 @@ type alikeKeys struct {
 	name   template
 	kinds  map[alikeKind]*alikeStates
 	all    []*alikeStates // all states, indexed by the numbers that globs and exact return
-	globs  globIndex
-	exact  globIndex
+	globs  glob.Index
+	exact  glob.Index
 	isOpen bool // whether entries with wildcards or without a schema decide which of the keys share a state
 }
 
 // alikeKind holds the facts about a key that decide with which other keys it may share a
 // state (counter).
 type alikeKind struct {
-	entry         *entry  // the key's entry, if that is exact and the name of the state contains the table
-	schema, table pattern // the entry's schema and table, as far as the name of the state contains them
+	entry         *entry       // the key's entry, if that is exact and the name of the state contains the table
+	schema, table glob.Pattern // the entry's schema and table, as far as the name of the state contains them
 	isGlob        bool
 	isBare        bool
 	source        sourceID
@@ -49,10 +51,10 @@ func (a *alikeKeys) add(u keyUse) (ok bool) {
 		}
 	}
 	own := a.kinds[kind]
-	numbers := slices.Concat(a.globs.near(kind.schema, kind.table)...)
+	numbers := slices.Concat(a.globs.Near(kind.schema, kind.table)...)
 	switch {
 	case kind.entry == nil:
-		numbers = append(numbers, slices.Concat(a.exact.near(kind.schema, kind.table)...)...)
+		numbers = append(numbers, slices.Concat(a.exact.Near(kind.schema, kind.table)...)...)
 	case own != nil:
 		numbers = append(numbers, own.number) // compare with the keys of this entry alone, since two exact entries never match the same table
 	}
@@ -61,9 +63,9 @@ func (a *alikeKeys) add(u keyUse) (ok bool) {
 		own = &alikeStates{maxBits: math.MaxInt, number: len(a.all)}
 		a.kinds[kind], a.all = own, append(a.all, own)
 		if kind.isGlob {
-			a.globs.add(kind.schema, kind.table, own.number)
+			a.globs.Add(kind.schema, kind.table, own.number)
 		} else {
-			a.exact.add(kind.schema, kind.table, own.number)
+			a.exact.Add(kind.schema, kind.table, own.number)
 		}
 	}
 	own.keys, own.maxBits = append(own.keys, u), min(own.maxBits, u.key().MaxBits)

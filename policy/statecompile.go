@@ -70,7 +70,7 @@ func (k *compiler) nameStates() {
 // fullName returns the name of the table of an exact entry, with the default schema if
 // the entry has none.
 func (k *compiler) fullName(e *entry) tableName {
-	n := tableName{e.schema.text, e.table.text}
+	n := tableName{e.schema.Text, e.table.Text}
 	if e.isBare() {
 		n.schema = k.policy.defaultSchema
 	}
@@ -122,11 +122,11 @@ func (u keyUse) meetsIn(name template, v keyUse) bool {
 			// Two exact entries never match the same table. Nor do a glob and an exact
 			// entry without a schema, which wins for its name.
 			return false
-		case !u.table.meets(v.table):
+		case !u.table.Meets(v.table):
 			return false
 		}
 	}
-	return !name.has(wordSchema) || u.isBare() || v.isBare() || u.schema.meets(v.schema)
+	return !name.has(wordSchema) || u.isBare() || v.isBare() || u.schema.Meets(v.schema)
 }
 
 // otherSource is the message about a state (counter) that two different sources would share.

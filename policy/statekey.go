@@ -73,7 +73,7 @@ func (e *entry) tells(t template) bool {
 	if !e.isGlob() || t == nil {
 		return true
 	}
-	return t.has(wordTable) && (!e.schema.wild || t.has(wordSchema))
+	return t.has(wordTable) && (!e.schema.Wild || t.has(wordSchema))
 }
 
 // keysFor returns the keys of e for a table. The schema in full is empty if it is not known.

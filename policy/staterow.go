@@ -14,7 +14,7 @@ func (n namer) rowOf(s Source, name string) (keyRow, bool) {
 	parts, _ := n.parse(s.Table.Name) // a wrong table name was reported before
 	var texts []string
 	for _, part := range parts {
-		texts = append(texts, part.text)
+		texts = append(texts, part.Text)
 	}
 	r := keyRow{store: s.Store, table: n.join(texts...)}
 	switch {

@@ -169,6 +169,19 @@ func list[V any](s shape[V]) shape[[]V] {
 	}
 }
 
+// orMapping returns the shape of a value that is written as one, or as a mapping.
+func orMapping[V any](one, whole shape[V]) shape[V] {
+	return shape[V]{
+		read: func(r *reader, p place, n *yaml.Node) V {
+			if n.Kind == yaml.MappingNode {
+				return whole.read(r, p, n)
+			}
+			return one.read(r, p, n)
+		},
+		schema: schema{"oneOf": []schema{one.schema, whole.schema}},
+	}
+}
+
 // word returns the shape (type of a value in the file) of a string that is one of words.
 // what is what messages call it.
 func word[V ~string](what string, words []string) shape[V] {

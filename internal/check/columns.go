@@ -217,7 +217,8 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 		f.Severity, f.Message = Error, strings.TrimPrefix(keys.ErrNotUnique.Error(), "keyfill: ")
 	case !c.hasScope(t, i):
 		return // a finding about the scope (the columns of the parent) exists: an index of the remaining columns would refuse rows of a second parent
-	case len(k.Rule.Scope) > 0:
+	case k.Texts() != nil && k.Texts().AreApart() == nil:
+	case k.IsWithin():
 		index = nil
 		for _, rc := range k.Rule.Scope {
 			if parent := t.found.Column(c.d, rc.Column); parent != nil {

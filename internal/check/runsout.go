@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/scope"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
@@ -35,7 +37,7 @@ func (c *checker) lookAtEnd(f Finding, st *keys.State, found sequence.Looked) {
 	if found.Next > found.Last && !st.Series { // another series (a range of integers) may have numbers left
 		f.Severity, f.Rule = Error, ruleRunsOut
 		f.Message = fmt.Sprintf("all integers up to %d are used, so that an INSERT fails", found.Last)
-		f.Remedy = "make the column wider and raise max_bits, or take another source"
+		f.Remedy = widen(st, ", or take another source")
 		c.add(f)
 		return
 	}
@@ -52,7 +54,7 @@ func (c *checker) lookAtEnd(f Finding, st *keys.State, found sequence.Looked) {
 		day := c.o.Now().Add(time.Duration(left * float64(time.Hour)))
 		f.Message = fmt.Sprintf("at the pace of the two readings of %s and %s the integers run out on %s: %.0f%% are used",
 			first.at.Format(time.DateOnly), last.at.Format(time.DateOnly), day.Format(time.DateOnly), 100*share)
-		f.Remedy = "make the column wider and raise max_bits before that day"
+		f.Remedy = widen(st, " before that day")
 	case share >= muchShare:
 		f.Message = fmt.Sprintf("%.0f%% of the integers are used, and on which day they run out is unknown: there are no two readings of the state with dates", 100*share)
 		f.Remedy = c.takeReading(st)
@@ -60,6 +62,40 @@ func (c *checker) lookAtEnd(f Finding, st *keys.State, found sequence.Looked) {
 		return
 	}
 	c.add(f)
+}
+
+// widen returns the remedy for a state that has few numbers left. rest ends it.
+func widen(st *keys.State, rest string) string {
+	if st.Row.Columns[0].Texts != nil {
+		return "in the policy: " + store.TextRemedy
+	}
+	return "make the column wider and raise max_bits" + rest
+}
+
+// lookAtPeriods adds a finding for the period in which the clock stands if its numbers outgrow
+// their width before its end, at the pace since it began.
+func (c *checker) lookAtPeriods(f Finding, st *keys.State) {
+	if st.Scope == nil || st.Scope.Periods == nil {
+		return
+	}
+	q, now := st.Scope, c.o.Now()
+	_ = scope.New(c.home, q).EachPeriod(c.ctx, func(r scope.PeriodRow) error { // an error has been reported by the look at the state
+		if !r.Period.Has(now) || r.Closed || r.Next < 2 {
+			return nil
+		}
+		used, passed := float64(r.Next-1), now.Sub(r.Period.Begin)
+		left := r.Period.End.Sub(now).Hours()
+		untilEnd := (float64(q.Max) - used) / (used / max(passed.Hours(), 1)) // in hours
+		if untilEnd > left {
+			return nil
+		}
+		f.Severity, f.Rule = Warning, ruleRunsOut
+		f.Message = fmt.Sprintf("at the pace of this period, %s, its numbers outgrow their width on %s: %.0f%% are used",
+			r.Period.Name, now.Add(time.Duration(untilEnd*float64(time.Hour))).Format(time.DateOnly), 100*used/float64(q.Max))
+		f.Remedy = "in the policy: more digits for {n} in format, from the next period on"
+		c.add(f)
+		return nil
+	})
 }
 
 // readings returns the oldest reading of a state (a stored counter) and its row's own.

@@ -37,7 +37,16 @@ func (c *checker) lookAtScope(t *target, i int, col *catalog.Column) {
 		}
 		c.add(f)
 	}
-	if len(scope) > 0 && col.Indexes.UniqueAlone {
+	if !col.Indexes.UniqueAlone {
+		return
+	}
+	texts := t.table.KeyColumns[i].Texts()
+	switch {
+	case texts != nil && texts.AreApart() != nil:
+		c.add(Finding{Severity: Warning, Rule: ruleScope, Class: SomeInserts, Table: t.found.Name, Column: col.Name, Line: t.lines(i).Source,
+			Message: "a unique index is on the key column alone, which refuses equal texts of two numberings: " + texts.AreApart().Error(),
+			Remedy:  "in the policy: format: that shows it; or make the key column unique together with what the text does not show, and alone not"})
+	case texts == nil && len(scope) > 0:
 		c.add(Finding{Severity: Warning, Rule: ruleScope, Class: SomeInserts, Table: t.found.Name, Column: col.Name, Line: t.lines(i).Source,
 			Message: "a unique index is on the key column alone, so that the number of one parent is refused within another one",
 			Remedy:  "make the columns of scope: and the key column unique together, and the key column alone not; or leave scope: out in the policy"})

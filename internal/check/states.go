@@ -68,6 +68,7 @@ func (c *checker) lookAtState(t *target, i int) {
 	}
 	if err == nil {
 		c.lookAtEnd(f, st, found)
+		c.lookAtPeriods(f, st)
 		c.lookAtSeries(f, t, i, st, found)
 		return
 	}

@@ -59,6 +59,9 @@ type Explanation struct {
 	// Without one, the newest version is assumed, and a table for which nothing is refused. It
 	// is empty if only the text and the policy decide.
 	Depends string `json:"depends,omitempty"`
+	// Numbers says how the numbers are written that the statement gets, and when they begin
+	// again, if the policy has a format for them: the template, and the period.
+	Numbers string `json:"numbers,omitempty"`
 	// Reads are the expressions in the text that ask the session for a number which keyfill
 	// makes instead of the engine, such as lastval() and currval: they return the number of
 	// another row.

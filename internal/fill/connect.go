@@ -84,7 +84,7 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*table.Tab
 		return db.AnyEngine().NewError(name, "", -1, err)
 	}
 	k := &t.KeyColumns[0]
-	if k.InTransaction {
+	if k.InTransaction || k.IsWithin() {
 		return t.KeyError(0, ErrJoined)
 	}
 	if k.Source == nil && db.StatesOnConnection() {

@@ -65,6 +65,7 @@ var readsOfState = map[string]string{
 	"relation.NoteGone":          asOpen,
 	"relation.EnsureStatesAgain": asOpen,
 	"numbering.Bind":             elsewhere, // states on the connection: SQLite
+	"numbering.withinOwn":        elsewhere,
 	"numbering.at":               elsewhere,
 	"numbering.seriesAt":         elsewhere,
 	"numbering.keysEnd":          elsewhere,

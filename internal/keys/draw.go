@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"slices"
-	"strconv"
 
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/rewrite/bind"
@@ -67,7 +66,7 @@ func Draw(ctx context.Context, p *plans.Plan, args []driver.NamedValue, h bind.H
 			}
 			if h.Counts[i] < in.Rows && in.Target.Keys[d.Key].Follow {
 				own := bind.ExplicitIntegers(p, args, h, d.Insert, d.Key)
-				drawn, err = beside(ctx, values, t, d.Key, n, own, from)
+				drawn, err = beside(ctx, values, in, d.Key, n, own, from)
 			} else {
 				drawn, err = from.Give(ctx, values, t, d.Key, n)
 			}
@@ -132,25 +131,13 @@ func block(ctx context.Context, t *table.Table, i int, rows int64, from Giver) (
 // beside draws n keys for a statement in which other rows have explicit keys, which are
 // in own. It draws again if a drawn key is one of these: the counter is raised above
 // them only after the INSERT has succeeded.
-func beside(ctx context.Context, room []driver.Value, t *table.Table, i, n int, own []int64, from Giver) ([]driver.Value, error) {
+func beside(ctx context.Context, room []driver.Value, in *plans.Insert, i, n int, own []int64, from Giver) ([]driver.Value, error) {
 	for tries := len(own); ; tries-- {
-		drawn, err := from.Give(ctx, room, t, i, n)
-		if err != nil || tries == 0 || !slices.ContainsFunc(drawn, func(v driver.Value) bool { return isAmong(v, own) }) {
+		drawn, err := from.Give(ctx, room, table.Of(in), i, n)
+		if err != nil || tries == 0 || !slices.ContainsFunc(drawn, func(v driver.Value) bool { return slices.Contains(own, in.Target.Keys[i].NumberOf(v)) }) {
 			return drawn, err
 		}
 	}
-}
-
-// isAmong reports whether the drawn key v is one of the given integers.
-func isAmong(v driver.Value, all []int64) bool {
-	switch v := v.(type) {
-	case int64:
-		return slices.Contains(all, v)
-	case string:
-		n, err := strconv.ParseInt(v, 10, 64)
-		return err == nil && slices.Contains(all, n)
-	}
-	return false
 }
 
 // tail returns the arguments from which the engine makes the keys of a query's rows: the

@@ -31,6 +31,9 @@ func (Examples) Reserve(context.Context, *table.Table, int, int64) (int64, error
 // GiveWithin returns the numbers from 1, for rows that are numbered within their
 // parents.
 func (Examples) GiveWithin(_ context.Context, t *table.Table, i, n int, _ Parents) ([]driver.Value, error) {
+	if k := &t.KeyColumns[i]; k.Shape != nil {
+		return k.Example(n)
+	}
 	return boxing.Integers(1, n, t.KeyColumns[i].Layout), nil
 }
 

@@ -83,25 +83,7 @@ func (g *Conn) GiveWithin(ctx context.Context, t *table.Table, i, _ int, parents
 	if err != nil {
 		return nil, err
 	}
-	dr := g.DrawingFor(t, i)
-	c, err := dr.Counter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s, ok := c.Numbers.(numbering.ParentNumbers)
-	if !ok {
-		return nil, numbering.ErrNoParent // the policy has changed, so that the counter does not number rows within parents
-	}
-	keys, err := s.Within(ctx, &g.Session, t, i, rows)
-	if unusable(err) {
-		// The next statement may be about another table with the same name, so it gets a
-		// new counter.
-		if err := c.Forget(ctx); err != nil {
-			return nil, err
-		}
-		dr.sources.found.Drop(dr.Key, c)
-	}
-	return keys, err
+	return g.DrawingFor(t, i).within(ctx, rows)
 }
 
 // Spares returns true: a statement may draw more keys than it stores, see [SpareKeys].

@@ -13,6 +13,7 @@ import (
 	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/numberformat"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/binding"
 	"github.com/keyfill/keyfill/internal/store/native"
@@ -38,6 +39,9 @@ type State struct {
 	// fills the column. A source of the greatest key plus one has no other row; Claim is
 	// also set if the stored counter is in another store of the policy.
 	Claim *binding.Claim
+
+	// Scope is the numbering within parents and in periods, if the rows of the table have one.
+	Scope *scope.Scope
 
 	Max    int64  // the greatest integer, for a source of the greatest key plus one; 0 for other sources
 	Store  string // the store that has the stored counter, as in [policy.Source]
@@ -105,25 +109,20 @@ func complete(k *table.Column, d *dialect.Dialect, st *State, row *sequence.Sequ
 	}
 	row.Bounds.Max, row.OnBehind = last, table.OnBehind(src, d, numbers)
 	table.MapTo(row, src, mapping)
+	if texts := k.Texts(); texts != nil {
+		row.Columns = texts.In(row.Columns, numberformat.Parts{})
+	}
 	st.Row = row
 	switch {
 	case src.Kind == policy.KindRecycled:
 		row.Parameters = fmt.Sprintf("series=%d", cmp.Or(src.Series, counting.DefaultSeries))
 		st.Series = true
-	case len(k.Rule.Scope) > 0:
-		scope := scope.Scope{Name: row.Name, Column: row.Columns[0]}
-		var types []string
-		for _, rc := range k.Rule.Scope {
-			column, err := numbering.NewScopeColumn(d, found, rc)
-			if err != nil {
-				return err
-			}
-			scope.Within, types = append(scope.Within, column.Found.Name), append(types, rc.Type)
+	case k.IsWithin():
+		rows, err := numbering.ScopeRowsOf(d, found, k, row)
+		if err != nil {
+			return err
 		}
-		row.Made.Start, row.Parameters = 1, scope.Parameters(types)
-		for i := range row.Columns {
-			row.Columns[i].Unranked = true
-		}
+		st.Scope = &rows.Scope
 	}
 	return nil
 }

@@ -70,6 +70,10 @@ var sections = []section{
 		at: []string{"sources", "*", "scope", "-"},
 	},
 	{
+		title: "Periods", text: "The field `period` of a source is one of the words `none`, `day`, `month`, `quarter` and `year`, or a mapping with these fields.",
+		at: []string{"sources", "*", "period"},
+	},
+	{
 		title: "Tables of other programs", text: "The field `table` of a source is a mapping with these fields.",
 		at: []string{"sources", "*", "table"},
 	},

@@ -22,9 +22,9 @@ func (s schema) find(way []string) (schema, error) {
 			next = s.part("additionalProperties")
 		case "-":
 			next = s.part("items")
-			if forms := next.list("oneOf"); len(forms) == 2 { // a name, or a mapping
-				next = forms[1]
-			}
+		}
+		if forms := next.list("oneOf"); len(forms) == 2 { // a word or name, or a mapping
+			next = forms[1]
 		}
 		if next == nil {
 			return nil, fmt.Errorf("there is no %s on the way %v", step, way)

@@ -16,6 +16,12 @@ type Column struct {
 	// Unindexed reports that the column is Unranked only because no index begins with it.
 	Unindexed bool
 
+	// Texts are the texts of the numbers in the column; nil if the numbers are its keys.
+	Texts *Texts
+
+	// Indexed reports that an index begins with the column.
+	Indexed bool
+
 	// Counted reports whether the engine has a counter of its own for the column, which
 	// may be above the greatest key: the AUTO_INCREMENT of a table of MySQL or MariaDB,
 	// and SQLite's AUTOINCREMENT. Such a counter does not give the numbers of deleted rows
@@ -25,6 +31,25 @@ type Column struct {
 	// Live reports whether the engine numbers a row if an INSERT contains no key: true for
 	// a Counted column, and for a column of PostgreSQL that a sequence fills.
 	Live bool
+}
+
+// Texts are the texts of one numbering in a column: a prefix, the number in decimal digits, and
+// a suffix. The column may hold the texts of other numberings too.
+type Texts struct {
+	Prefix, Suffix string
+
+	// Width is how many digits the number has, if nothing follows it; otherwise it is 0, and
+	// the greatest number cannot be found.
+	Width int
+}
+
+// WithTexts returns the column, which holds the texts x.
+func (c Column) WithTexts(x Texts) Column {
+	c.Texts = &x
+	if x.Width > 0 {
+		c.Unranked, c.Unindexed = !c.Indexed, !c.Indexed
+	}
+	return c
 }
 
 // String returns the name schema.table.column, or table.column if there is no schema.

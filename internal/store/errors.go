@@ -274,6 +274,14 @@ const BelowRemedy = "another gap (keyfill plan there), or exclusive: true in the
 // [sequence.Sequence].StartAt of another sequence.
 const EndRemedy = "another sequence gives the integers from there on: give its entry of the policy to this process"
 
+// ErrTextsUnread is returned when a numbering without a row has texts in its column from which
+// the greatest number cannot be read. It is wrapped in an [*Error].
+var ErrTextsUnread = anchor.New("no-row", "the column has texts of a numbering without a row, and their greatest number cannot be read: give {n} a width and write it last, or insert the row with the next number")
+
+// TextRemedy is the remedy if the numbers of a sequence have more digits than their texts have
+// room for.
+const TextRemedy = "a format with more digits, in a source with another name and a start above all numbers"
+
 // ErrBelow is returned when the engine's own counter of a column stands below
 // [sequence.Sequence].Below, or when keyfill cannot read the counter. It is wrapped in
 // an [*Error].

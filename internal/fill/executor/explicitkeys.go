@@ -59,6 +59,9 @@ func NewFollowing(ctx context.Context, c *execution.Conn, p *plans.Plan, args []
 			}
 		}
 		for j := range t.KeyColumns {
+			if !p.Inserts[i].Target.Keys[j].Follow {
+				continue
+			}
 			explicit := bind.ExplicitKeys(p, args, h, i, j)
 			if k := &t.KeyColumns[j]; !k.Gives(max(explicit.Sure, explicit.Guess, 1)) {
 				explicit.Sure, explicit.Guess = greatestOf(k, bind.ExplicitIntegers(p, args, h, i, j)), 0

@@ -234,6 +234,11 @@ func describe(ex *explain.Explanation, p *plans.Plan) {
 	in := &p.Inserts[0]
 	ex.Table, ex.Column, ex.Offset = in.Target.Table, in.Target.Keys[0].Column, in.Offset
 	ex.End = table.Of(in).EndOfKeys()
+	for j := range p.Inserts {
+		if ex.Numbers = table.Of(&p.Inserts[j]).NumbersOf(); ex.Numbers != "" {
+			break
+		}
+	}
 	rows := 0
 	for i := range p.Inserts {
 		if p.Inserts[i].Rows < 0 {

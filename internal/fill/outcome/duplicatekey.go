@@ -41,7 +41,7 @@ func (d Duplicate) GiveUpBlocks(ctx context.Context) {
 		if f == nil || t.KeyColumns[draw.Key].Source != nil || d.X.Holes.Counts[i] == 0 {
 			continue
 		}
-		if t.KeyColumns[draw.Key].Rule.Scope != nil {
+		if t.KeyColumns[draw.Key].IsWithin() {
 			d.suspectParents(ctx, t, draw)
 			continue
 		}
@@ -61,7 +61,7 @@ func (d Duplicate) suspectParents(ctx context.Context, t *table.Table, draw plan
 		return
 	}
 	if counter, err := x.Conn.DrawingFor(t, draw.Key).Counter(ctx); err == nil {
-		counter.SuspectWithin(rows)
+		counter.SuspectWithin(ctx, rows)
 	}
 }
 

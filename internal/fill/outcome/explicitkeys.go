@@ -11,6 +11,7 @@ import (
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/numberformat"
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
@@ -61,6 +62,9 @@ func GreatestStored(ctx context.Context, b *execution.Brought, c *execution.Conn
 	}
 	k := &b.Table.KeyColumns[b.Key]
 	column := f.Columns[b.Key].StoreColumn(b.Table.Rule, k, false)
+	if texts := k.Texts(); texts != nil {
+		column = texts.In([]store.Column{column}, numberformat.Parts{})[0]
+	}
 	if column.Unranked || f.Rows != nil && !f.Rows.Shown {
 		return 0, false, nil
 	}

@@ -306,8 +306,8 @@ func (c *Counters) RecycledOn() []*numbering.Recycled {
 
 // SuspectWithin records that a number was in use within the parent of one of these
 // rows, if the counter numbers rows within parents.
-func (c *Counter) SuspectWithin(rows [][]driver.Value) {
+func (c *Counter) SuspectWithin(ctx context.Context, rows [][]driver.Value) {
 	if s, ok := c.Numbers.(*numbering.Scoped); ok {
-		s.SuspectWithin(rows)
+		s.SuspectWithin(ctx, rows)
 	}
 }

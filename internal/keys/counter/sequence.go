@@ -11,7 +11,6 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/reserver"
 	"github.com/keyfill/keyfill/internal/store/sequence"
-	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -32,21 +31,34 @@ func (dr Making) newSequence(ctx context.Context) (*Counter, error) {
 	o := SequenceOptions(src)
 	o.Max = last
 	row := dr.Key.Row(dr.State, facts, columns)
+	ranked := mapping == nil && (len(dr.Key.Rule.Values) == 0 || facts.Columns[dr.Index].Alone)
+	if dr.Key.IsWithin() {
+		return dr.newScoped(ctx, row, facts, &Counter{Unseen: facts.Unseen, Claimer: claimerOf(src, &row), Home: facts.Columns[dr.Index].Home()})
+	}
+	if texts := dr.Key.Texts(); texts != nil {
+		parts, err := texts.Parts(ctx, dr.Table, dr.Index, facts)
+		if err != nil {
+			return nil, err
+		}
+		// A column that is not in strict mode would cut a longer text.
+		if mapping, err = texts.AtMost(facts.Columns[dr.Index].Length).Of(parts); err != nil {
+			return nil, err
+		}
+		last = min(mapping.Last(), last)
+		o.Max = last
+		row.Columns, ranked = texts.In(row.Columns, parts), texts.IsRanked(facts.Columns[dr.Index].Alone)
+	}
 	row.Bounds.Max = last
 	o.EndRemedy = row.Bounds.Remedy()
 	table.MapTo(&row, src, mapping)
-	ranked := mapping == nil && (len(dr.Key.Rule.Values) == 0 || facts.Columns[dr.Index].Alone)
 	c := &Counter{Unseen: facts.Unseen, Mapping: mapping, Claimer: claimerOf(src, &row)}
 	if mapping != nil {
-		o.EndRemedy = keysource.EndRemedy(mapping)
+		o.EndRemedy = table.EndRemedy(mapping)
 	} else {
 		c.WarnAt, c.Remedy = table.WarnAt(last), cmp.Or(o.EndRemedy, widerColumn)
 	}
 	if !dr.Key.Rule.Shared {
 		c.Home = facts.Columns[dr.Index].Home()
-	}
-	if len(dr.Key.Rule.Scope) > 0 {
-		return dr.newScoped(ctx, row, c)
 	}
 	if dr.Key.InTransaction {
 		_, err := dr.newJoined(ctx, row, ranked, facts.Columns[dr.Index].Schema, c)

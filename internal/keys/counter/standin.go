@@ -1,10 +1,10 @@
 package counter
 
 import (
-	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/numbering"
-	"github.com/keyfill/keyfill/internal/store/scope"
+	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -14,8 +14,9 @@ import (
 
 // newStandIn returns a counter that uses the stand-in for the store.
 func (dr Making) newStandIn() (*Counter, error) {
-	if len(dr.Key.Rule.Scope) > 0 {
-		return &Counter{Numbers: dr.newScopedStandIn()}, nil
+	if dr.Key.IsWithin() {
+		s, err := dr.newScopedStandIn()
+		return &Counter{Numbers: s}, err
 	}
 	o := SequenceOptions(dr.Key.Rule.Source)
 	mapping, last, err := dr.Key.Bounded(dr.State)
@@ -23,7 +24,7 @@ func (dr Making) newStandIn() (*Counter, error) {
 		return nil, err
 	}
 	if mapping != nil {
-		mapping, o.EndRemedy = dr.Key.FromOne(mapping), keysource.EndRemedy(mapping)
+		mapping, o.EndRemedy = dr.Key.FromOne(mapping), table.EndRemedy(mapping)
 	}
 	o.Reserver, o.Max = dr.StandIn(dr.State), last
 	source, err := counting.NewSequence(o, dr.Tables.Env)
@@ -35,13 +36,10 @@ func (dr Making) newStandIn() (*Counter, error) {
 
 // newScopedStandIn does what newScoped does, but takes the columns from the policy,
 // since there is no catalog.
-func (dr Making) newScopedStandIn() *numbering.ScopedStandIn {
-	s := &numbering.ScopedStandIn{
-		ScopeRows: numbering.ScopeRows{Scope: scope.Scope{Name: dr.State}},
-		NewRow:    dr.StandIn, Rows: map[string]keysource.Reserver{},
+func (dr Making) newScopedStandIn() (*numbering.ScopedStandIn, error) {
+	rows, err := numbering.ScopeRowsOf(dr.Tables.AnyEngine().Dialect, nil, dr.Key, &sequence.Sequence{Name: dr.State})
+	if err == nil && rows.Scope.Periods != nil {
+		rows.Scope.Periods.Now = dr.Tables.Env.Now
 	}
-	for _, rc := range dr.Key.Rule.Scope {
-		s.Columns = append(s.Columns, numbering.ScopeColumn{Rule: rc, Dialect: dr.Tables.AnyEngine().Dialect, Found: &catalog.Column{Name: rc.Column}})
-	}
-	return s
+	return &numbering.ScopedStandIn{ScopeRows: rows, NewRow: dr.StandIn, Rows: map[string]keysource.Reserver{}}, err
 }

@@ -1,6 +1,7 @@
 package numbering
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"math"
@@ -11,29 +12,41 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/calendar"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/scope"
 	"github.com/keyfill/keyfill/keysource"
 )
 
 // Scoped numbers the rows of a table separately within each parent, as the lines of
-// each order. There may be any number of parents, so it remembers only those in doubt,
-// and the last numbers of some.
+// each order, or in each period, as the invoices of a year. There may be any number of
+// parents, so it remembers only those in doubt, and the last numbers of some.
 type Scoped struct {
-	ScopeRows
+	*ScopeRows
 	Joined *JoinedRow // the row of the stored counter itself, which gives no number
+
+	// Autonomous reports that numbers are drawn in a transaction of their own, and not in the
+	// transaction of the statement.
+	Autonomous bool
 
 	Remedy keysource.Remedy // what to do if the row of a parent (such as an order) is below the keys of its rows
 	doubts doubtedParents
 	Proven relation.ProvenRows // the last numbers of the parents' rows that have committed
+	last   lastDraws           // the last numbers of parents; for Autonomous alone
 }
 
 // ScopeRows finds the parents of rows by the values of their columns.
 type ScopeRows struct {
 	Scope   scope.Scope
 	Columns []ScopeColumn
+	Date    *DateColumn // whose date says to which period a row belongs; nil if the clock does, or without periods
+
+	Length int // the greatest length of a text in the key column; 0 if it has no bound
+
+	forms forms
 }
 
 // ErrNoParent is returned when numbers are drawn without rows, so that the parents are
@@ -47,16 +60,19 @@ var ErrShared = anchor.New("scope-column", "a numbering within other columns bel
 // parent is one parent of rows of a statement, such as an order whose lines are
 // inserted.
 type parent struct {
-	row    string // the name of the parent's row in the store
+	row    string // the name of the parent's row in the store; without a period that the clock decides
 	values []any
-	places []int // the indexes of the parent's rows in the statement
+	period *calendar.Period // of the rows' date; nil if the clock decides, or without periods
+	places []int            // the indexes of the parent's rows in the statement
 }
 
 // Within implements [ParentNumbers].
 func (s *Scoped) Within(ctx context.Context, g *relation.Session, t *table.Table, i int, rows [][]driver.Value) ([]driver.Value, error) {
-	parents, err := s.parentsOf(rows)
-	if err != nil {
-		return nil, err
+	if s.Autonomous {
+		return s.withinOwn(ctx, g, t, i, rows)
+	}
+	if g == nil {
+		return nil, ErrNoParent
 	}
 	if g.Tx == session.Outside {
 		return nil, errOutside
@@ -64,23 +80,89 @@ func (s *Scoped) Within(ctx context.Context, g *relation.Session, t *table.Table
 	if err := s.Joined.Open(ctx, g); err != nil {
 		return nil, err
 	}
-	return numbered(parents, len(rows), func(p *parent) (int64, error) { return s.reserveFor(ctx, g, t, i, p) })
+	return s.numbered(ctx, g, t, i, rows, func(p *parent, q *scope.Scope) (drawn, error) { return s.reserveFor(ctx, g, t, i, p, q) })
 }
 
-// numbered returns the numbers of n rows. For each parent (such as an order), reserve
-// returns the first of as many numbers as the parent has rows.
-func numbered(parents []*parent, n int, reserve func(*parent) (int64, error)) ([]driver.Value, error) {
-	keys := make([]driver.Value, n)
-	for _, p := range parents {
-		first, err := reserve(p)
+// drawn are the numbers that were reserved for a parent.
+type drawn struct {
+	first    int64
+	period   calendar.Period // of the numbers; the zero Period without periods
+	template string          // of the period's texts; empty means the policy's
+}
+
+// numbered returns the keys of rows. For each parent (such as an order), reserve returns as
+// many numbers as the parent has rows; the scope q has the greatest number that the parent can
+// have. What no text can show is an error before a number is reserved.
+func (s *ScopeRows) numbered(ctx context.Context, g *relation.Session, t *table.Table, i int, rows [][]driver.Value, reserve func(p *parent, q *scope.Scope) (drawn, error)) ([]driver.Value, error) {
+	parents, err := s.parentsOf(ctx, g, rows)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.writerOf(ctx, g, t, i)
+	if err != nil {
+		return nil, err
+	}
+	scopes := make([]*scope.Scope, len(parents))
+	for n, p := range parents {
+		if scopes[n], err = s.scopeFor(p, &w); err != nil {
+			return nil, err
+		}
+	}
+	keys := make([]driver.Value, len(rows))
+	for n, p := range parents {
+		got, err := reserve(p, scopes[n])
 		if err != nil {
 			return nil, err
 		}
-		for n, place := range p.places {
-			keys[place] = first + int64(n)
+		m, err := w.mappingFor(p, got.period, got.template)
+		if err == nil {
+			err = write(keys, p, got.first, m)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return keys, nil
+}
+
+// scopeFor returns the scope with the greatest number, and the texts, of a parent.
+func (s *ScopeRows) scopeFor(p *parent, w *writer) (*scope.Scope, error) {
+	q := s.Scope
+	if w.texts == nil {
+		return &q, nil
+	}
+	// The texts of all periods have the same characters besides digits, so any period shows
+	// whether there are texts.
+	period, err := s.likely(p)
+	if err != nil {
+		return nil, err
+	}
+	m, err := w.mappingFor(p, period, "")
+	if err != nil {
+		return nil, err
+	}
+	q.Max = min(m.Last(), cmp.Or(q.Max, math.MaxInt64))
+	if q.Periods == nil {
+		parts := w.partsOf(p, period)
+		q.Column = w.texts.In([]store.Column{q.Column}, parts)[0]
+	}
+	return &q, nil
+}
+
+// likely returns the period of a parent's rows, or the one in which the clock of the process
+// stands; the zero Period for a numbering without periods.
+func (s *ScopeRows) likely(p *parent) (calendar.Period, error) {
+	switch {
+	case s.Scope.Periods == nil:
+		return calendar.Period{}, nil
+	case p.period != nil:
+		return *p.period, nil
+	}
+	now := s.Scope.Periods.Now
+	if now == nil {
+		now = time.Now
+	}
+	return s.Scope.Periods.Calendar.At(now())
 }
 
 // errOutside is returned when a number within a parent (such as an order) is drawn
@@ -88,23 +170,30 @@ func numbered(parents []*parent, n int, reserve func(*parent) (int64, error)) ([
 var errOutside = anchor.New("scope-column", "keys that are numbered within other columns are drawn in the transaction of their rows, and none is open: begin one")
 
 // parentsOf returns the parents of the rows, in the order in which every statement
-// locks them.
-func (s *ScopeRows) parentsOf(rows [][]driver.Value) ([]*parent, error) {
+// locks them. g may be nil.
+func (s *ScopeRows) parentsOf(ctx context.Context, g *relation.Session, rows [][]driver.Value) ([]*parent, error) {
 	byRow := map[string]*parent{}
 	var all []*parent
 	for place, row := range rows {
-		values := make([]any, len(row))
-		for i, v := range row {
+		one := parent{values: make([]any, len(s.Columns))}
+		for i := range s.Columns {
 			var err error
-			if values[i], err = s.Columns[i].Normal(v); err != nil {
+			if one.values[i], err = s.Columns[i].Normal(row[i]); err != nil {
 				return nil, err
 			}
 		}
-		name := s.Scope.RowFor(values)
-		p := byRow[name]
+		one.row = s.Scope.RowFor(one.values)
+		if s.Date != nil {
+			period, err := s.Date.Period(ctx, g, row[len(s.Columns)])
+			if err != nil {
+				return nil, err
+			}
+			one.period, one.row = &period, s.Scope.PeriodRowFor(one.values, period.Name)
+		}
+		p := byRow[one.row]
 		if p == nil {
-			p = &parent{row: name, values: values}
-			byRow[name] = p
+			p = &one
+			byRow[one.row] = p
 			all = append(all, p)
 		}
 		p.places = append(p.places, place)
@@ -125,40 +214,59 @@ func (s *ScopeRows) Suspect() {}
 // Close implements [Numbers].
 func (s *ScopeRows) Close(context.Context) error { return nil }
 
-// reserveFor reserves as many numbers of a parent (such as an order) as it has rows,
-// and returns the first.
-func (s *Scoped) reserveFor(ctx context.Context, g *relation.Session, t *table.Table, i int, p *parent) (first int64, err error) {
+// reserveFor reserves as many numbers of a parent (such as an order) as it has rows, in the
+// transaction of g.
+func (s *Scoped) reserveFor(ctx context.Context, g *relation.Session, t *table.Table, i int, p *parent, q *scope.Scope) (got drawn, err error) {
 	defer func() {
 		relation.DoubtRights(g, err)
 		err = relation.NoteGone(g, err, s.Joined.Ensures)
 	}()
-	n := int64(len(p.places))
 	st, _, err := g.States(ctx, true)
 	if err == nil {
 		err = relation.MayReserve(ctx, g)
 	}
 	if err != nil {
-		return 0, err
+		return got, err
 	}
 	g.NoteJoinedDraw()
-	rows := scope.New(st, &s.Scope)
-	began := time.Now()
-	if !s.doubts.has(p.row) {
-		first, err = s.reserveProven(ctx, g, rows, p)
-		s.Joined.draws.note(began, n, first, err)
-		return first, err
+	rows := scope.New(st, q)
+	if q.Periods != nil && !rows.KnowsPeriod(p.values, p.period) {
+		// The rows of the period are made on another connection, which may wait for the
+		// transaction.
+		columns := []store.Column{q.Column}
+		if err := relation.Apart(ctx, g, columns, func(ctx context.Context) error { return rows.EnsurePeriod(ctx, p.values, p.period) }); err != nil {
+			return got, err
+		}
 	}
-	first, behind, err := rows.ReserveAbove(ctx, p.values, n, s.Remedy)
-	s.Joined.draws.note(began, n, first, err)
+	return s.reserveFrom(ctx, g, relation.SiteOf(g.Tables, g, t, i), rows, p, nil)
+}
+
+// reserveFrom reserves as many numbers of a parent as it has rows. note records draws from the
+// row of a period; nil for numbers of the statement's transaction.
+func (s *Scoped) reserveFrom(ctx context.Context, g *relation.Session, site relation.Site, rows *scope.Rows, p *parent, note noteDraw) (got drawn, err error) {
+	n := int64(len(p.places))
+	began := time.Now()
+	doubted := s.doubts.has(p.row)
+	behind := false
 	switch {
+	case s.Scope.Periods != nil:
+		got, behind, err = s.reservePeriod(ctx, g, rows, p, doubted, note)
+	case doubted:
+		got.first, behind, err = rows.ReserveAbove(ctx, p.values, n, s.Remedy)
+	default:
+		got.first, err = s.reserveProven(ctx, g, rows, p)
+	}
+	s.Joined.draws.note(began, n, got.first, err)
+	switch {
+	case !doubted:
 	case behind:
 		// The numbers are compared again next time: a rollback may undo what has raised the
 		// row.
-		relation.SiteOf(g.Tables, g, t, i).NoteSuspect(ctx)
+		site.NoteSuspect(ctx)
 	case err == nil && s.Remedy != keysource.RemedyWarn:
 		s.doubts.remove(p.row)
 	}
-	return first, err
+	return got, err
 }
 
 // reserveProven reserves the numbers of a parent (such as an order), and compares them
@@ -206,8 +314,11 @@ func (s *Scoped) back(ctx context.Context, g *relation.Session, rows *scope.Rows
 // SuspectWithin makes the next draw for the parent (such as an order) of each of these
 // rows compare its number with the greatest number within that parent, since a number
 // of one of them was in use.
-func (s *Scoped) SuspectWithin(rows [][]driver.Value) {
-	parents, err := s.parentsOf(rows)
+func (s *Scoped) SuspectWithin(ctx context.Context, rows [][]driver.Value) {
+	if len(s.Columns) == 0 && s.Date == nil {
+		rows = [][]driver.Value{{}} // all rows have one parent
+	}
+	parents, err := s.parentsOf(ctx, nil, rows)
 	if err != nil || s.Remedy == keysource.RemedyWarn {
 		return
 	}

@@ -7,13 +7,14 @@ import (
 
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/store/scope"
 	"github.com/keyfill/keyfill/keysource"
 )
 
 // ScopedStandIn numbers the rows of a table separately within each parent (such as an
-// order), in tests without a database: a stand-in replaces the row of each parent.
+// order) or period, in tests without a database: a stand-in replaces the row of each parent.
 type ScopedStandIn struct {
-	ScopeRows
+	*ScopeRows
 	NewRow func(name string) keysource.Reserver
 
 	mu   sync.Mutex
@@ -21,14 +22,18 @@ type ScopedStandIn struct {
 }
 
 // Within implements [ParentNumbers].
-func (s *ScopedStandIn) Within(ctx context.Context, _ *relation.Session, _ *table.Table, _ int, rows [][]driver.Value) ([]driver.Value, error) {
-	parents, err := s.parentsOf(rows)
-	if err != nil {
-		return nil, err
-	}
-	return numbered(parents, len(rows), func(p *parent) (int64, error) {
-		got, err := s.row(p.row).Reserve(ctx, int64(len(p.places)), 0)
-		return got.First, err
+func (s *ScopedStandIn) Within(ctx context.Context, g *relation.Session, t *table.Table, i int, rows [][]driver.Value) ([]driver.Value, error) {
+	return s.numbered(ctx, g, t, i, rows, func(p *parent, q *scope.Scope) (got drawn, err error) {
+		name := p.row
+		if got.period, err = s.likely(p); err != nil {
+			return got, err
+		}
+		if q.Periods != nil {
+			name = q.PeriodRowFor(p.values, got.period.Name)
+		}
+		reserved, err := s.row(name).Reserve(ctx, int64(len(p.places)), 0)
+		got.first = reserved.First
+		return got, err
 	})
 }
 

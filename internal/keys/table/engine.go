@@ -210,6 +210,9 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		for _, c := range k.Scope {
 			scope = append(scope, c.Column)
 		}
+		if k.PeriodColumn != "" {
+			scope = append(scope, k.PeriodColumn)
+		}
 		// A number within a parent does not identify a row, so LastInsertId does not return
 		// it unless the policy says so.
 		told := scope == nil || k.SaysLastInsertID
@@ -222,7 +225,7 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		t.KeyColumns = append(t.KeyColumns, key)
 		t.Keys = append(t.Keys, plans.Key{
 			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.IsInteger(), Counted: k.Contiguous, Session: session,
-			Follow: k.Source.FollowExplicit || MayFollow(k.Source, e.Dialect), Type: key.sqlType(), Scope: scope,
+			Follow: follows(&key, e.Dialect), Type: key.sqlType(), Scope: scope, Number: numberIn(&key),
 			Tail:    key.tail(e.Dialect),
 			Gapless: key.GapFree(),
 			Joined:  k.Joined && k.Source.Lock != policy.LockNone,

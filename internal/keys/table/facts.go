@@ -70,6 +70,8 @@ type ColumnFacts struct {
 	// is given to a statement, and that a rollback undoes this.
 	TakesFirst bool
 
+	Length int // the greatest length of a text in characters; 0 if it has no bound, or is not known
+
 	Unique []string // the unique indexes that begin with the column, as duplicate-key errors name them
 
 	// Counter is the column's own sequence; nil if it has none, or if code of the user
@@ -128,6 +130,7 @@ func FactsOfColumn(t *catalog.Table, c *catalog.Column) ColumnFacts {
 		unindexed:    c.Integer && !c.Indexes.LeadsIndex && !t.View,
 		RowID:        c.RowID,
 		Unique:       c.Indexes.Unique,
+		Length:       c.Length,
 		OthersNumber: c.RowID || c.Identity != "",
 		Triggered:    t.InsertTriggers != catalog.No,
 		TakesFirst:   c.Identity == "AUTO_INCREMENT" && c.Indexes.LeadsIndex && t.Transactional && t.InsertTriggers != catalog.Yes,
@@ -147,7 +150,7 @@ func (f *ColumnFacts) Home() string {
 // column, its names are those in the policy, folded. elsewhere reports that the store
 // cannot see the table.
 func (f *ColumnFacts) StoreColumn(r *policy.Rule, k *Column, elsewhere bool) store.Column {
-	c := store.Column{Schema: f.Schema, Table: f.Table, Name: f.Column, Unranked: !f.Ranked || elsewhere, Unindexed: f.unindexed && !elsewhere, Counted: f.Counts, Live: f.live}
+	c := store.Column{Schema: f.Schema, Table: f.Table, Name: f.Column, Unranked: !f.Ranked || elsewhere, Unindexed: f.unindexed && !elsewhere, Indexed: f.Leads && !elsewhere, Counted: f.Counts, Live: f.live}
 	if c.Table == "" {
 		c.Schema, c.Table, c.Name = r.Schema, r.Name, k.Name
 	}

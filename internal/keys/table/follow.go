@@ -23,7 +23,7 @@ func MayFollow(src policy.Source, d *dialect.Dialect) bool {
 // transactions of the INSERTs, or is on the connection of each statement.
 func FollowsUntold(src policy.Source, d *dialect.Dialect, numbers bool) bool {
 	switch {
-	case src.Kind != policy.KindSequence && src.Kind != policy.KindRecycled, src.Scope != nil, src.Via == policy.ViaProcedure:
+	case src.Kind != policy.KindSequence && src.Kind != policy.KindRecycled, src.Scope != nil, src.Period != policy.Period{}, src.Via == policy.ViaProcedure:
 		return false
 	case src.Transaction == policy.TransactionJoined:
 		return true

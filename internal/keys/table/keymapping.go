@@ -7,13 +7,14 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/mapping"
+	"github.com/keyfill/keyfill/internal/numberformat"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Sources of some kinds make their keys from the numbers of a counter: from a sequence
-// or, for composite, from a snowflake. They have the blocks of integers, the store and
+// Sources of some kinds, and a sequence with a format, make their keys from the numbers of a
+// counter: from a sequence or, for composite, from a snowflake. They have the blocks of integers, the store and
 // the faults of that counter.
 
 // shapeOf returns a mapping whose keys have the same form for every state of the key
@@ -31,7 +32,13 @@ func shapeOf(k policy.RuleKey) keysource.Mapping {
 
 // IsAdjacent reports whether the keys of one INSERT are consecutive, so that all follow
 // from the first one.
-func (k *Column) IsAdjacent() bool { return k.Shape == nil && len(k.Rule.Scope) == 0 }
+func (k *Column) IsAdjacent() bool { return k.Shape == nil && !k.IsWithin() }
+
+// IsWithin reports whether keys are numbered within the values of other columns of the row, or
+// within periods.
+func (k *Column) IsWithin() bool {
+	return len(k.Rule.Scope) > 0 || k.Rule.Source.Period != policy.Period{}
+}
 
 // StateValues returns the names of the values (such as a tenant) that distinguish the
 // stored counters of a key.
@@ -60,7 +67,10 @@ func MapTo(row *sequence.Sequence, src policy.Source, mapping keysource.Mapping)
 	if mapping == nil {
 		return
 	}
-	row.Parameters, row.Fresh = mapping.Parameters(), true
+	row.Parameters, row.Fresh = cmp.Or(row.Parameters, mapping.Parameters()), true
+	if m, ok := mapping.(*numberformat.Mapping); ok {
+		row.Fresh = !m.Form.IsOrdered()
+	}
 	if c, ok := mapping.(*keysource.Coprime); ok {
 		// For a coprime, the policy's start says where its steps begin. It is not a number
 		// of the counter, so the row does not begin there.

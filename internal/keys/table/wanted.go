@@ -3,6 +3,7 @@ package table
 import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/numberformat"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -32,7 +33,7 @@ func (k *Column) Wanted() catalog.Key {
 		State:     policy.Stateful(k.Rule.Source),
 		Exclusive: k.Rule.Source.Exclusive,
 		Below:     k.Rule.Source.Below,
-		Counts:    k.Rule.Source.Kind == policy.KindSequence && k.Rule.Source.Scope == nil,
+		Counts:    k.Rule.Source.Kind == policy.KindSequence && k.Rule.Source.Scope == nil && k.Rule.Integer,
 		COMB:      k.Rule.Source.Kind == policy.KindCOMB,
 		Native:    k.Rule.Source.Kind == policy.KindNative,
 		Cased:     k.cased(),
@@ -58,6 +59,8 @@ func (k *Column) width() int {
 		return shape.Width()
 	case *keysource.Composite:
 		return k.Rule.Source.Length
+	case *numberformat.Mapping:
+		return shape.Form.Longest()
 	}
 	return 0
 }

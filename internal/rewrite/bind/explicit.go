@@ -14,18 +14,19 @@ func ExplicitKeys(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key
 	if l := pl.Inserts[insert].Explicit; l != nil {
 		e = l[key].Explicit
 	}
-	ownValues(pl, args, h, insert, key, func(v driver.Value) { e.Take(plans.IntegerOf(v)) })
+	ownValues(pl, args, h, insert, key, func(v driver.Value) { e.TakeKey(&pl.Inserts[insert].Target.Keys[key], v) })
 	return e
 }
 
-// ExplicitIntegers returns the keys of [ExplicitKeys] that can be read as integers.
+// ExplicitIntegers returns the keys of [ExplicitKeys] that can be read as integers, or the
+// numbers of their texts.
 func ExplicitIntegers(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int) []int64 {
 	var all []int64
 	if l := pl.Inserts[insert].Explicit; l != nil {
 		all = append(all, l[key].Integers...)
 	}
 	ownValues(pl, args, h, insert, key, func(v driver.Value) {
-		if n, _ := plans.IntegerOf(v); n > 0 {
+		if n := pl.Inserts[insert].Target.Keys[key].NumberOf(v); n > 0 {
 			all = append(all, n)
 		}
 	})

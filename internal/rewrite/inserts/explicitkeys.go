@@ -6,9 +6,9 @@ import (
 
 // bring notes a key that the INSERT has as a literal.
 func (in *State) bring(key int, text string) {
-	n, sure := plans.IntegerIn(text)
-	l := in.Brings(key)
-	if l.Take(n, sure); n > 0 {
+	l, k := in.Brings(key), &in.Target.Keys[key]
+	n := k.NumberOf(text)
+	if l.TakeKey(k, text); n > 0 {
 		l.Integers = append(l.Integers, n)
 	}
 }

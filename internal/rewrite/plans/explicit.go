@@ -59,6 +59,33 @@ func (pl *Plan) Follows() bool {
 	return false
 }
 
+// TakeKey adds a key that the application brings as a value, for the key column k.
+func (e *Explicit) TakeKey(k *Key, v driver.Value) {
+	if k.Number == nil {
+		e.Take(IntegerOf(v))
+		return
+	}
+	if n := k.NumberOf(v); n > 0 {
+		e.Take(n, true)
+	}
+}
+
+// NumberOf returns the number of a key that the application brings, 0 if it has none.
+func (k *Key) NumberOf(v driver.Value) int64 {
+	if k.Number == nil {
+		n, _ := IntegerOf(v)
+		return n
+	}
+	text, isText := v.(string)
+	if b, isBytes := v.([]byte); isBytes {
+		text, isText = string(b), true
+	}
+	if n, ok := k.Number(text); ok && isText {
+		return n
+	}
+	return 0
+}
+
 // IntegerOf returns the integer that a driver binds for v, or 0 if v is no integer. sure
 // reports whether every engine reads the same integer.
 func IntegerOf(v driver.Value) (n int64, sure bool) {

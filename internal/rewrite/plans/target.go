@@ -53,6 +53,10 @@ type Key struct {
 	// Counted.
 	Scope []string
 
+	// Number returns the number of a key that the application brings, and whether the source
+	// could make that key; nil if the keys are the numbers.
+	Number func(text string) (int64, bool)
+
 	// Joined means that the keys are drawn in the transaction of their INSERT, and may prove
 	// that a transaction is open: [Plan.Proves].
 	Joined bool

@@ -139,6 +139,17 @@ type KeyQueries struct {
 	// the rows as they were before the transaction. It is empty if the engine cannot be
 	// asked.
 	Current string
+
+	Texts TextWords
+}
+
+// TextWords are the engine's words about the texts of numbers. They compare bytes, whatever
+// the collation of a column is.
+type TextWords struct {
+	Left, Right string // the first or last characters of %s, as many as %d says
+	Length      string // how many characters %s has
+	Equal       string // whether %s has the characters of the text %s
+	Digits      string // whether %s has decimal digits alone
 }
 
 // CounterQueries are the statements about the engine's own counter of a column, such as

@@ -188,6 +188,11 @@ WHERE name = ? AND worker = ? AND reserved_until = ?`,
 	},
 	Keys: KeyQueries{
 		MaxKey: "SELECT MAX(%s)%s FROM %s",
+		Texts: TextWords{
+			Left: "LEFT(%s, %d)", Right: "RIGHT(%s, %d)", Length: "CHAR_LENGTH(%s)",
+			Equal:  "CAST(CONVERT(%s USING utf8mb4) AS BINARY) = CAST(%s AS BINARY)",
+			Digits: "%s REGEXP '^[0-9]+$'",
+		},
 	},
 	Words: Wording{
 		Place:   "?",

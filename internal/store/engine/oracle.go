@@ -141,6 +141,11 @@ RETURNING previous_until INTO :6`,
 	},
 	Keys: KeyQueries{
 		MaxKey: "SELECT TO_CHAR(MAX(%s))%s FROM %s",
+		Texts: TextWords{
+			Left: "SUBSTR(%s, 1, %d)", Right: "SUBSTR(%s, -%d)", Length: "LENGTH(%s)",
+			Equal:  "NLSSORT(%s, 'NLS_SORT=BINARY') = NLSSORT(%s, 'NLS_SORT=BINARY')",
+			Digits: "REGEXP_LIKE(%s, '^[0-9]+$')",
+		},
 	},
 	Words: Wording{
 		Place:   ":%d",

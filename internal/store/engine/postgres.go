@@ -145,6 +145,11 @@ RETURNING previous_until`,
 	},
 	Keys: KeyQueries{
 		MaxKey: "SELECT MAX(%s)%s FROM %s",
+		Texts: TextWords{
+			Left: "LEFT(%s, %d)", Right: "RIGHT(%s, %d)", Length: "CHAR_LENGTH(%s)",
+			Equal:  `CAST(%s AS text) COLLATE "C" = CAST(%s AS text)`,
+			Digits: `CAST(%s AS text) COLLATE "C" ~ '^[0-9]+$'`,
+		},
 		// Only under these isolation levels does each statement see all committed rows:
 		// PostgreSQL 18 documentation, section 13.2. A foreign table may show the rows as
 		// they were when the transaction first asked for any ("postgres_fdw", "Transaction

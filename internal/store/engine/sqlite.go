@@ -126,6 +126,11 @@ RETURNING previous_until`,
 	},
 	Keys: KeyQueries{
 		MaxKey: "SELECT MAX(%s)%s FROM %s",
+		Texts: TextWords{
+			Left: "SUBSTR(%s, 1, %d)", Right: "SUBSTR(%s, -%d)", Length: "LENGTH(%s)",
+			Equal:  "%s COLLATE BINARY = %s",
+			Digits: "%s NOT GLOB '*[^0-9]*'",
+		},
 	},
 	Words: Wording{
 		Place: "?",

@@ -142,6 +142,11 @@ WHERE name = @p3 AND worker = @p4`,
 	},
 	Keys: KeyQueries{
 		MaxKey: "SELECT MAX(%s)%s FROM %s",
+		Texts: TextWords{
+			Left: "LEFT(%s, %d)", Right: "RIGHT(%s, %d)", Length: "LEN(%s)",
+			Equal:  "%s COLLATE Latin1_General_BIN2 = %s",
+			Digits: "%s COLLATE Latin1_General_BIN2 NOT LIKE '%%[^0-9]%%'",
+		},
 	},
 	Words: Wording{
 		Place:    "@p%d",

@@ -28,10 +28,20 @@ type KeyColumn struct {
 // Of returns the key column c in the database of s.
 func Of(s *store.Store, c store.Column) *KeyColumn { return &KeyColumn{Store: s, Column: c} }
 
-// Used reports whether the column holds a key.
+// Used reports whether the column holds a key, or a text of its Texts.
 func (k *KeyColumn) Used(ctx context.Context) (bool, error) {
-	row, err := k.ask(ctx, fmt.Sprintf("SELECT CASE WHEN EXISTS (SELECT 1 FROM %s WHERE %s IS NOT NULL) THEN 1 ELSE 0 END%s%s",
-		k.Table(), k.Name(), k.Store.HidesRows(k.Table()), k.Store.Engine.Expressions.Dual), nil)
+	return usedWhere(ctx, k, &conditions{of: k})
+}
+
+// usedWhere does what Used does, for the rows that conditions leave.
+func usedWhere(ctx context.Context, k *KeyColumn, where *conditions) (bool, error) {
+	where.add(k.Name() + " IS NOT NULL")
+	if x := k.Column.Texts; x != nil {
+		where.begins(x.Prefix)
+		where.ends(x.Suffix)
+	}
+	row, err := k.ask(ctx, fmt.Sprintf("SELECT CASE WHEN EXISTS (SELECT 1 FROM %s%s) THEN 1 ELSE 0 END%s%s",
+		k.Table(), where.text(), k.Store.HidesRows(k.Table()), k.Store.Engine.Expressions.Dual), where.args)
 	if err != nil || row == nil {
 		return false, err
 	}
@@ -67,7 +77,7 @@ func (k *KeyColumn) integer(ctx context.Context, query string, args []any) (int6
 	if err != nil || row == nil || row[0] == nil {
 		return 0, err
 	}
-	key, err := store.Integer(row[0])
+	key, err := numberOf(k, row[0])
 	if err != nil {
 		return 0, k.Store.Failed(k.Column.String(), &store.Refused{Meaning: store.ErrColumn, Err: err})
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 
 	"github.com/keyfill/keyfill/internal/store"
 )
@@ -13,6 +13,9 @@ import (
 // an index that begins with the column. It is 0 if the table is empty. A key above
 // 2⁶³−1 counts as 2⁶³−1.
 func (k *KeyColumn) MaxKey(ctx context.Context) (int64, error) {
+	if k.Column.Texts != nil {
+		return k.MaxKeyIn(ctx, 1, math.MaxInt64)
+	}
 	return k.integer(ctx, k.maxText(), nil)
 }
 
@@ -45,6 +48,13 @@ func (k *KeyColumn) MaxKeyUpTo(ctx context.Context, limit int64, skip store.Rang
 // MaxKeyIn returns the greatest key between from and to, both included; 0 if there is
 // none.
 func (k *KeyColumn) MaxKeyIn(ctx context.Context, from, to int64) (int64, error) {
+	if k.Column.Texts != nil {
+		where := &conditions{of: k}
+		if where.numbers(max(from, 0), to); where.none {
+			return 0, nil
+		}
+		return k.integer(ctx, k.maxText()+where.text(), where.args)
+	}
 	column, w := k.Name(), &k.Store.Engine.Series
 	low, high := w.Placeholder(1), w.Placeholder(2)
 	if w.Number != "" {
@@ -61,15 +71,17 @@ func (k *KeyColumn) MaxKeyWithin(ctx context.Context, columns []string, hint str
 	if current != "" {
 		beside += ", " + fmt.Sprintf(current, store.NameLiteral(k.Table()))
 	}
-	query := fmt.Sprintf(k.Store.Engine.Keys.MaxKey, k.Name(), beside, k.Table()) + hint
-	for i, c := range columns {
-		place := k.Store.Engine.Words.Place
-		if strings.Contains(place, "%") {
-			place = fmt.Sprintf(place, i+1)
-		}
-		query += []string{" WHERE ", " AND "}[min(i, 1)] + k.Store.Dialect.QuoteIdent(c) + " = " + place
+	where := &conditions{of: k, args: slices.Clone(values)}
+	for _, c := range columns {
+		where.add(k.Store.Dialect.QuoteIdent(c) + " = " + where.nextPlace())
 	}
-	row, err := k.ask(ctx, query, values)
+	if x := k.Column.Texts; x != nil && x.Width == 0 {
+		return 0, unread(ctx, k, where)
+	} else if x != nil {
+		where.numbers(1, math.MaxInt64)
+	}
+	query := fmt.Sprintf(k.Store.Engine.Keys.MaxKey, k.Name(), beside, k.Table()) + hint + where.text()
+	row, err := k.ask(ctx, query, where.args)
 	if last := len(row) - 1; err == nil && current != "" && last == 2 {
 		var n int64
 		n, err = store.Integer(row[last])
@@ -81,7 +93,7 @@ func (k *KeyColumn) MaxKeyWithin(ctx context.Context, columns []string, hint str
 	if err != nil || row == nil || row[0] == nil {
 		return 0, err
 	}
-	return store.Integer(row[0])
+	return numberOf(k, row[0])
 }
 
 // MaxDigits returns the greatest text in the column that consists of as many digits as from

@@ -46,7 +46,7 @@ func (l firstLooker) may() bool {
 	case q.Fresh, q.Codec != nil, q.Bounds.ArePart(), q.Made.Least > 0, q.Made.Gap > 0, q.End() > 0:
 		return false
 	}
-	return len(q.Columns) == 1 && !q.Columns[0].Unranked
+	return len(q.Columns) == 1 && !q.Columns[0].Unranked && q.Columns[0].Texts == nil
 }
 
 // look returns the facts about a sequence, and changes nothing. It returns nil if

@@ -25,6 +25,22 @@ func (s *Rows) EnsurePeriod(ctx context.Context, values []any, given *calendar.P
 	return s.ensure(ctx, d)
 }
 
+// KnowsPeriod reports whether EnsurePeriod would send nothing.
+func (s *Rows) KnowsPeriod(values []any, given *calendar.Period) bool {
+	p := s.scope.Periods
+	if s.scope.Latest == nil {
+		return true
+	}
+	if given == nil {
+		current, err := p.current()
+		if err != nil || !p.asked.Load() {
+			return false
+		}
+		given = &current
+	}
+	return p.made.has(s.scope.PeriodRowFor(values, given.Name))
+}
+
 // ensure makes the rows for a draw as EnsurePeriod does.
 func (s *Rows) ensure(ctx context.Context, d draw) error {
 	q := s.scope

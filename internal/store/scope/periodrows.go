@@ -297,6 +297,12 @@ func (s *Rows) ReservePeriodAbove(ctx context.Context, values []any, given *cale
 	return got, true, err
 }
 
+// GreatestInPeriod returns the greatest number of a parent in a period that is in use, 0 if
+// there is none. [Periods].Greatest must be set.
+func (s *Rows) GreatestInPeriod(ctx context.Context, values []any, p calendar.Period) (int64, error) {
+	return s.greatestIn(ctx, values, p)
+}
+
 // greatestIn returns the greatest number in use: the greater one of what this transaction
 // sees and what was committed last.
 func (s *Rows) greatestIn(ctx context.Context, values []any, p calendar.Period) (int64, error) {

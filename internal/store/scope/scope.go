@@ -147,6 +147,9 @@ func (q *Scope) Back() error {
 func (q *Scope) exhausted(next int64) *store.Error {
 	state := sequence.Sequence{Name: q.Name, Columns: []store.Column{q.Column}, Bounds: sequence.Bounds{Max: q.Max}}
 	e := state.Fail(keysource.ErrExhausted, "a parent has no number left up to the limit of %d: make the column wider and raise max_bits", state.Greatest())
+	if q.Column.Texts != nil {
+		e = state.Fail(keysource.ErrExhausted, "a parent has no number left up to the limit of %d; the remedy is %s", state.Greatest(), store.TextRemedy)
+	}
 	e.Next = next
 	return e
 }

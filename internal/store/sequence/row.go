@@ -204,6 +204,8 @@ func (s *Row) Exhausted(next int64) *store.Error {
 	switch {
 	case s.q.End() > 0 && limit == s.q.End()-1 && !s.q.HoldsBlocks():
 		e = s.q.Fail(keysource.ErrExhausted, "%s", store.EndRemedy)
+	case len(s.q.Columns) > 0 && s.q.Columns[0].Texts != nil:
+		e = s.q.Fail(keysource.ErrExhausted, "the remedy is %s", store.TextRemedy)
 	case s.q.Bounds.remedyAt(limit) != "":
 		e = s.q.Fail(keysource.ErrExhausted, "the remedy is %s", s.q.Bounds.remedyAt(limit))
 	}

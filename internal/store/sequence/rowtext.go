@@ -34,7 +34,7 @@ func (t RowText) Above(ctx context.Context, greatest, counted int64) string {
 	start, from := "1", t.Row.store.Engine.Expressions.Dual
 	var ranked []string
 	for _, c := range q.Columns {
-		if !c.Unranked {
+		if !c.Unranked && c.Texts == nil {
 			column := d.QuoteIdent(c.Name)
 			ranked = append(ranked, "SELECT MAX("+column+") AS m FROM "+c.TableIn(d)+q.Bounds.Where(column, q.KeysEnd()))
 		}

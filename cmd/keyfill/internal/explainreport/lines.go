@@ -156,6 +156,10 @@ func appendFields(b []byte, ex *explain.Explanation) []byte {
 		b = append(b, `,"depends":`...)
 		b = appendJSONString(b, ex.Depends)
 	}
+	if ex.Numbers != "" {
+		b = append(b, `,"numbers":`...)
+		b = appendJSONString(b, ex.Numbers)
+	}
 	for i, read := range ex.Reads {
 		if i == 0 {
 			b = append(b, `,"reads":[`...)

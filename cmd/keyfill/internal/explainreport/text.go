@@ -39,6 +39,9 @@ func (p printer) print(query string, at *inputStatement, ex *explain.Explanation
 	if ex.Depends != "" {
 		p.line("depends", "on %s", ex.Depends)
 	}
+	if ex.Numbers != "" {
+		p.line("numbers", "%s", ex.Numbers)
+	}
 	if len(ex.Reads) > 0 {
 		p.line("reads", "%s, which does not know the integers that keyfill makes: docs/keys.md", strings.Join(ex.Reads, ", "))
 	}

@@ -1,21 +1,23 @@
-package policy
+// Package glob compares names of tables that may be patterns, with * for any characters and
+// ? for one.
+package glob
 
 import "unicode/utf8"
 
-// pattern is one part of a table's name, folded as the engine compares names. If wild
+// Pattern is one part of a table's name, folded as the engine compares names. If Wild
 // is set, * stands for any characters and ? for one. The zero value is a missing part.
-type pattern struct {
-	text string
-	wild bool
+type Pattern struct {
+	Text string
+	Wild bool
 }
 
-// match reports whether s matches p.
-func (p pattern) match(s string) bool {
-	if !p.wild {
-		return p.text == s
+// Match reports whether s matches p.
+func (p Pattern) Match(s string) bool {
+	if !p.Wild {
+		return p.Text == s
 	}
 	var (
-		t         = p.text
+		t         = p.Text
 		i, j      = 0, 0  // t[i:] and s[j:] are left to compare
 		star, end = -1, 0 // the index of the last *, or -1, and the end of the text in s that it stands for
 	)
@@ -43,11 +45,11 @@ func (p pattern) match(s string) bool {
 	return i == len(t)
 }
 
-// literals returns how many characters of p are not wildcards.
-func (p pattern) literals() int {
+// Literals returns how many characters of p are not wildcards.
+func (p Pattern) Literals() int {
 	n := 0
-	for _, c := range p.text {
-		if !p.wild || c != '*' && c != '?' {
+	for _, c := range p.Text {
+		if !p.Wild || c != '*' && c != '?' {
 			n++
 		}
 	}
@@ -61,24 +63,24 @@ const (
 )
 
 // symbols returns the characters of p, with anyText for * and anyChar for ?.
-func (p pattern) symbols() []rune {
-	symbols := []rune(p.text)
+func (p Pattern) symbols() []rune {
+	symbols := []rune(p.Text)
 	for i, c := range symbols {
 		switch {
-		case p.wild && c == '*':
+		case p.Wild && c == '*':
 			symbols[i] = anyText
-		case p.wild && c == '?':
+		case p.Wild && c == '?':
 			symbols[i] = anyChar
 		}
 	}
 	return symbols
 }
 
-// meets reports whether some text matches both p and q.
+// Meets reports whether some text matches both p and q.
 //
 // After each iteration of the outer loop, reach[j] reports whether some text matches
 // both the symbols of p so far and the first j symbols of q.
-func (p pattern) meets(q pattern) bool {
+func (p Pattern) Meets(q Pattern) bool {
 	if p.differs(q) {
 		return false // nearly all pairs of patterns differ in these characters, so the costly loop below rarely runs
 	}
@@ -115,19 +117,19 @@ func (p pattern) meets(q pattern) bool {
 // differs reports whether the patterns have different characters before their first or
 // after their last wildcards, so that no text matches both. If differs returns false, some
 // text may or may not match both.
-func (p pattern) differs(q pattern) bool {
-	n := min(len(p.text), len(q.text))
+func (p Pattern) differs(q Pattern) bool {
+	n := min(len(p.Text), len(q.Text))
 	for i := 0; i < n && !p.isWild(i) && !q.isWild(i); i++ {
-		if p.text[i] != q.text[i] {
+		if p.Text[i] != q.Text[i] {
 			return true
 		}
 	}
 	for i := 1; i <= n; i++ {
-		a, b := len(p.text)-i, len(q.text)-i
+		a, b := len(p.Text)-i, len(q.Text)-i
 		if p.isWild(a) || q.isWild(b) {
 			break
 		}
-		if p.text[a] != q.text[b] {
+		if p.Text[a] != q.Text[b] {
 			return true
 		}
 	}
@@ -135,8 +137,8 @@ func (p pattern) differs(q pattern) bool {
 }
 
 // isWild reports whether the byte at i is a wildcard.
-func (p pattern) isWild(i int) bool {
-	return p.wild && (p.text[i] == '*' || p.text[i] == '?')
+func (p Pattern) isWild(i int) bool {
+	return p.Wild && (p.Text[i] == '*' || p.Text[i] == '?')
 }
 
 // sameChar reports whether a single character can match both a and b.

@@ -1,11 +1,11 @@
-package policy
+package glob
 
 import "slices"
 
-// globIndex finds, among many names that may be globs, the ones that can match the same
+// Index finds, among many names that may be globs, the ones that can match the same
 // table as another name. It stores each name in the four forms that readings returns, so
 // that names that differ before their first * need not be compared.
-type globIndex [4]globTrie
+type Index [4]trie
 
 // nameEnd is the symbol that readings puts after each part of a name. It is not a character
 // of any name.
@@ -14,11 +14,11 @@ const nameEnd = anyChar - 1
 // readings returns a name in four ways: the table before the schema, the schema before
 // the table, and both of these with the characters of the first part reversed. Each
 // ends before its first *. A part that is not given counts as *.
-func readings(schema, table pattern) (all [4][]rune) {
+func readings(schema, table Pattern) (all [4][]rune) {
 	var parts [2][]rune
-	for i, p := range []pattern{table, schema} {
+	for i, p := range []Pattern{table, schema} {
 		parts[i] = []rune{anyText}
-		if p != (pattern{}) {
+		if p != (Pattern{}) {
 			parts[i] = append(p.symbols(), nameEnd)
 		}
 	}
@@ -36,17 +36,17 @@ func readings(schema, table pattern) (all [4][]rune) {
 	return all
 }
 
-// add adds a name under a number, which must be greater than the numbers of all names added
+// Add adds a name under a number, which must be greater than the numbers of all names added
 // before.
-func (x *globIndex) add(schema, table pattern, number int) {
+func (x *Index) Add(schema, table Pattern, number int) {
 	for i, symbols := range readings(schema, table) {
 		x[i].add(symbols, number)
 	}
 }
 
-// near returns the numbers of all names that can match a table that the given name matches,
+// Near returns the numbers of all names that can match a table that the given name matches,
 // and perhaps the numbers of other names. Each of the lists is in ascending order.
-func (x *globIndex) near(schema, table pattern) (fewest [][]int) {
+func (x *Index) Near(schema, table Pattern) (fewest [][]int) {
 	least := -1
 	for i, symbols := range readings(schema, table) {
 		lists, n := x[i].near(symbols, nil), 0
@@ -60,21 +60,21 @@ func (x *globIndex) near(schema, table pattern) (fewest [][]int) {
 	return fewest
 }
 
-// globTrie is a node of a trie, which holds the numbers of names under the characters
+// trie is a node of a trie, which holds the numbers of names under the characters
 // of their readings.
-type globTrie struct {
+type trie struct {
 	symbol     rune
-	below      []*globTrie
+	below      []*trie
 	all, ended []int // the numbers at this node and below it, and the numbers at this node alone
 }
 
-func (t *globTrie) add(symbols []rune, number int) {
+func (t *trie) add(symbols []rune, number int) {
 	for _, s := range symbols {
 		t.all = append(t.all, number)
-		i := slices.IndexFunc(t.below, func(b *globTrie) bool { return b.symbol == s })
+		i := slices.IndexFunc(t.below, func(b *trie) bool { return b.symbol == s })
 		if i < 0 {
 			i = len(t.below)
-			t.below = append(t.below, &globTrie{symbol: s})
+			t.below = append(t.below, &trie{symbol: s})
 		}
 		t = t.below[i]
 	}
@@ -83,7 +83,7 @@ func (t *globTrie) add(symbols []rune, number int) {
 
 // near appends to lists the numbers of the names whose reading agrees with symbols, up to
 // the end of the shorter one of the reading and symbols.
-func (t *globTrie) near(symbols []rune, lists [][]int) [][]int {
+func (t *trie) near(symbols []rune, lists [][]int) [][]int {
 	if len(symbols) == 0 {
 		return append(lists, t.all)
 	}
