@@ -78,24 +78,29 @@ func (c *checker) lookAtPeriods(f Finding, st *keys.State) {
 	if st.Scope == nil || st.Scope.Periods == nil {
 		return
 	}
-	q, now := st.Scope, c.o.Now()
-	_ = scope.New(c.home, q).EachPeriod(c.ctx, func(r scope.PeriodRow) error { // an error has been reported by the look at the state
-		if !r.Period.Has(now) || r.Closed || r.Next < 2 {
-			return nil
+	_ = scope.New(c.home, st.Scope).EachPeriod(c.ctx, func(r scope.PeriodRow) error { // an error has been reported by the look at the state
+		if f.Message = outgrows(r, st.Scope.Max, c.o.Now()); f.Message != "" {
+			f.Severity, f.Rule = Warning, ruleRunsOut
+			f.Remedy = "in the policy: more digits for {n} in format, from the next period on"
+			c.add(f)
 		}
-		used, passed := float64(r.Next-1), now.Sub(r.Period.Begin)
-		left := r.Period.End.Sub(now).Hours()
-		untilEnd := (float64(q.Max) - used) / (used / max(passed.Hours(), 1)) // in hours
-		if untilEnd > left {
-			return nil
-		}
-		f.Severity, f.Rule = Warning, ruleRunsOut
-		f.Message = fmt.Sprintf("at the pace of this period, %s, its numbers outgrow their width on %s: %.0f%% are used",
-			r.Period.Name, now.Add(time.Duration(untilEnd*float64(time.Hour))).Format(time.DateOnly), 100*used/float64(q.Max))
-		f.Remedy = "in the policy: more digits for {n} in format, from the next period on"
-		c.add(f)
 		return nil
 	})
+}
+
+// outgrows returns what a finding says of a period whose numbers come to an end before it
+// does, an empty text if they do not.
+func outgrows(r scope.PeriodRow, most int64, now time.Time) string {
+	if !r.Period.Has(now) || r.Closed || r.Next < 2 {
+		return ""
+	}
+	used, passed := float64(r.Next-1), now.Sub(r.Period.Begin)
+	untilEnd := (float64(most) - used) / (used / max(passed.Hours(), 1)) // in hours
+	if untilEnd > r.Period.End.Sub(now).Hours() {
+		return ""
+	}
+	return fmt.Sprintf("at the pace of this period, %s, its numbers outgrow their width on %s: %.0f%% are used",
+		r.Period.Name, now.Add(time.Duration(untilEnd*float64(time.Hour))).Format(time.DateOnly), 100*used/float64(most))
 }
 
 // readings returns the oldest reading of a state (a stored counter) and its row's own.
