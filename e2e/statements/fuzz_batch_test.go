@@ -92,7 +92,7 @@ func (w *twin) run(t testing.TB, number string, input []byte) bool {
 		r.finding("%v", err)
 		w.failed, w.dirty = true, true
 	}
-	return !w.dirty
+	return !w.dirty && !r.discarded
 }
 
 // begin takes a connection of each handle.

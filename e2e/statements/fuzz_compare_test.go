@@ -41,7 +41,8 @@ func (r *storedRun) send(s *storedStatement) {
 	if r.oneShot && s.insert != nil && s.insert.rows < 0 {
 		r.both("SELECT count(*) FROM src") // uses up SET TRANSACTION, as the count of the rows would
 	}
-	r.oneShot = r.twin.Dialect.Name == "mariadb" && strings.HasPrefix(s.text, "SET TRANSACTION")
+	r.oneShot = r.twin.Dialect.Name == "mariadb" &&
+		(strings.HasPrefix(s.text, "SET TRANSACTION") || r.oneShot && (strings.HasPrefix(s.text, "SET ") || strings.HasPrefix(s.text, "USE ")))
 	if s.insert != nil {
 		r.last = s
 		r.touched[s.insert.table] = true

@@ -36,7 +36,8 @@ type storedRun struct {
 	begun         bool             // a text has begun a transaction, as far as the program knows
 	settings      bool             // settings of the session may be others
 	autocommit    bool             // one of them may be autocommit
-	oneShot       bool             // the last text was SET TRANSACTION, on MariaDB
+	oneShot       bool             // SET TRANSACTION was sent, on MariaDB, and no transaction since
+	discarded     bool             // PostgreSQL has forgotten what pgx has prepared
 	last          *storedStatement // the last INSERT
 	ended         bool             // an INSERT has rolled back a transaction of database/sql
 }
@@ -177,6 +178,9 @@ func (r *storedRun) savepoint() {
 // temporary makes or drops relations that stand before others of their name. The
 // keys of the temporary table are far from all others: see isTemporary.
 func (r *storedRun) temporary() {
+	if r.discarded {
+		return // see forget: the filled side would miss statements that the plain one has closed
+	}
 	r.temporaries = true
 	rest := "u INT UNIQUE, a INT DEFAULT 7, b VARCHAR(20) DEFAULT 'd', tag INT"
 	w := r.twin

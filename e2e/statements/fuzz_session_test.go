@@ -51,8 +51,11 @@ func (r *storedRun) settingPostgres() {
 	if strings.Contains(text, "standard_conforming") && strings.Contains(r.twin.Name, "simple") {
 		return // pgx sends no arguments under it
 	}
-	if r.twin.forgot && (text == "DISCARD ALL" || text == "DEALLOCATE ALL") {
-		return // only one side has statements that it would miss
+	if text == "DISCARD ALL" || text == "DEALLOCATE ALL" {
+		if r.twin.forgot || r.temporaries {
+			return // only one side has statements that it would miss
+		}
+		r.discarded = true
 	}
 	r.elsewhere = true
 	r.both(text)
