@@ -32,7 +32,7 @@ type Conn struct {
 	number  int
 	sent    int // the number of requests that were sent
 	answers chan answer
-	life    context.Context // a context that ends when the process ends
+	life    context.Context // ends when the life of the process that opened the connection ends
 	tx      *Transaction    // the transaction that was begun, or nil
 }
 
@@ -158,7 +158,7 @@ func (c *Conn) receive(ctx context.Context) (answer, error) {
 		return got, nil
 	case <-ctx.Done():
 		return answer{}, ctx.Err()
-	case <-c.p.ctx.Done():
+	case <-c.life.Done():
 		return answer{}, ErrKilled
 	}
 }

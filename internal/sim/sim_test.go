@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -110,6 +111,53 @@ func TestWrongSources(t *testing.T) {
 			t.Logf("seed %d: %s", w.Seed, w.Broken()[0])
 		})
 	}
+}
+
+// TestGoroutineOutlivesClose: a source may have a goroutine that Close does not wait for, such
+// as an attempt to connect. It ends with the process, even if it sends another request
+// after the first error. That request does not reach the store.
+func TestGoroutineOutlivesClose(t *testing.T) {
+	var late atomic.Int64
+	trial := &sim.Trial{
+		Seeds:    24,
+		Faults:   []sim.Fault{sim.Loss, sim.Silence, sim.Kill, sim.Pause},
+		Recovery: func(*sim.World) time.Duration { return 10 * time.Second },
+		Open: func(p *sim.Process) (sim.Source, error) {
+			c, err := newCounter(p)
+			s := &outlived{counter: c.(*counter)}
+			conn := p.Conn()
+			go func() {
+				for killed := 0; killed < 2; {
+					isLate := s.closed.Load()
+					_, err := sim.Update(context.Background(), conn, func(*sim.Tx) int64 {
+						if isLate {
+							late.Add(1)
+						}
+						return 0
+					})
+					if err == sim.ErrKilled {
+						killed++
+					}
+				}
+			}()
+			return s, err
+		},
+	}
+	trial.Run(t)
+	if n := late.Load(); n > 0 {
+		t.Errorf("%d requests were sent after Close and reached the store", n)
+	}
+}
+
+// outlived is a counter that notes that it was closed.
+type outlived struct {
+	*counter
+	closed atomic.Bool
+}
+
+func (s *outlived) Close(context.Context) error {
+	s.closed.Store(true)
+	return nil
 }
 
 // counting counts on its own, by steps.

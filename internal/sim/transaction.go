@@ -50,12 +50,13 @@ func (c *Conn) Close() {
 	}
 }
 
-// pass lets the process make a step. Within a transaction, pass returns as soon as the
-// context ends, because database/sql then takes a lock and waits until the present call
-// returns.
+// pass lets the process make a step. It returns [ErrKilled] if the life of the process that
+// opened the connection has ended, whether or not another life has begun. Within a
+// transaction, pass returns as soon as the context ends, because database/sql then takes a
+// lock and waits until the present call returns.
 func (c *Conn) pass(ctx context.Context, a actor, r request) error {
 	step := func() error {
-		if a.sleep(0); !c.p.step(a) {
+		if a.sleep(0); !c.p.step(a) || c.life.Err() != nil {
 			return ErrKilled
 		}
 		return nil

@@ -237,6 +237,11 @@ func (w *World) run() {
 		w.wg.Go(p.live)
 	}
 	w.wg.Wait()
+	// The processes have ended, but they need not have waited for all their goroutines: an
+	// attempt to connect may be asleep until its next step, at which it ends. In a bubble,
+	// time stands still after run has returned, and so they would sleep for ever.
+	time.Sleep(time.Millisecond)
+	w.wg.Wait()
 	w.judge()
 }
 
