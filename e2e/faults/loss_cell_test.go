@@ -174,9 +174,12 @@ func (c lossCell) create(t *testing.T, s *harness.Scratch, table string) {
 	harness.Exec(t, s.Raw, fmt.Sprintf("CREATE %sINDEX %s_id ON %[2]s (%s)", unique, table, c.keyColumns()))
 }
 
-// lossClock stands still but where the test moves it: two processes with one worker's number
+// lossClock stands still but where the test moves it, or an INSERT waits for it: two processes with one worker's number
 // then make the same keys, as they do on any machine sooner or later.
-type lossClock struct{ now atomic.Int64 }
+type lossClock struct{ now, reads atomic.Int64 }
+
+// lossClockReads is how often an INSERT reads the clock that does not wait for it, or more.
+const lossClockReads = 100
 
 func newLossClock() *lossClock {
 	c := &lossClock{}
@@ -184,7 +187,12 @@ func newLossClock() *lossClock {
 	return c
 }
 
-func (c *lossClock) read() time.Time { return time.UnixMilli(c.now.Load()) }
+func (c *lossClock) read() time.Time {
+	if c.reads.Add(1) > lossClockReads {
+		c.now.Add(1)
+	}
+	return time.UnixMilli(c.now.Load())
+}
 
 // lossProgram is a program with a table of its own.
 type lossProgram struct {
@@ -254,6 +262,7 @@ func (p *lossProcess) insert(t *testing.T) error {
 		ctx = keyfill.WithValue(ctx, "tenant", fmt.Sprint(parent))
 	}
 	p.clock.now.Add(1)
+	p.clock.reads.Store(0)
 	for {
 		// A cluster ends transactions for the sake of others, and applications repeat theirs.
 		_, err := p.db.ExecContext(ctx, p.scratch.Placeholders("INSERT INTO "+p.table+" (n, parent) VALUES (?, ?)"), p.rows, parent)

@@ -33,8 +33,10 @@ var (
 // lossReasons are the reasons in the order in which the page numbers them. The first one that
 // is about a cell counts.
 var lossReasons = []lossReason{
-	{sources: []string{"snowflake"},
-		text: "A process uses its worker number without asking until its next mark, a second or so later. A state that is made anew, or is older than the process, gives that number to another process too."},
+	{sources: []string{"snowflake"}, losses: []string{"wiped"},
+		text: "A process uses the time that it has reserved without asking, until its next mark, a second or so later. The rows that say which columns a state fills, by which a new process knows that it has to leave out that time, are dropped too."},
+	{sources: []string{"snowflake"}, losses: []string{"dump"},
+		text: "A process that ended long ago leaves an old mark too. One that runs on raises it with its next mark, a second or so later."},
 	{outcome: lossAgain,
 		text: "The table has lost the rows together with the state, so the two agree. A program that has noted the keys of the lost rows elsewhere meets them again."},
 	{stores: lossInDatabase, losses: lossOfOthers,
@@ -46,11 +48,13 @@ var lossReasons = []lossReason{
 	{losses: []string{"tenants"},
 		text: "A state with the name of a tenant may be new at any time, and begins at `start:`. Which rows are the tenant's is not known."},
 	{sources: []string{"scope"}, losses: []string{"lowered"},
-		text: "The number of a scope is compared with the table only when its row is made."},
+		text: "A row below the numbers of its parent is no sign of a loss, since an INSERT may bring a number that no row follows. That the next number is there already is found by a unique index; without one, keyfill would have to read all rows of the parent."},
 	{sources: []string{"joined"}, losses: []string{"lowered"},
-		text: "A process compares the row with the table at its first INSERT only."},
+		text: "A node of a cluster may lack what another one has committed, so a process that runs takes no lower row for a loss. It compares the row with the table at its first INSERT only."},
+	{stores: []string{"SQLite"}, sources: []string{"sequence"}, losses: []string{"lowered"}, runs: true,
+		text: "A sequence on SQLite follows keys that INSERTs bring, so a row below the keys is raised; with `on_behind: error` it is an error. The process that runs on has its block."},
 	{sources: []string{"sequence", "recycled"}, runs: true,
-		text: "The process that runs on uses its block without asking, and the block is in no table: a process that is started sees only the keys that are stored."},
+		text: "The process that runs on uses its block without asking, and the block is in no table: a process that is started sees only the keys that are stored. A table that keyfill has never filled has no row either. With its next block the running process finds another row, and compares it."},
 }
 
 // reasonFor returns the place of the reason for an outcome, -1 if there is none.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/keyfill/keyfill/internal/counting"
 	"github.com/keyfill/keyfill/internal/keys/numbering"
+	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/statestore"
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/store/binding"
@@ -46,28 +47,35 @@ func (dr Making) newSnowflake(ctx context.Context) (*Counter, error) {
 		return nil, err
 	}
 	row := dr.Key.Row(dr.State, facts, columns)
-	worker := worker.Worker{
+	one := worker.Worker{
 		Name: dr.State, Owner: owner(), EnsureSchema: src.EnsureSchema, Parameters: o.Bits.String(),
-		Columns: row.Columns, Exclusive: row.Exclusive,
+		Columns: row.Columns, Exclusive: row.Exclusive, Past: new(worker.Past),
 	}
-	c := &Counter{Mapping: mapping, Unseen: facts.Unseen, Claimer: claimerOf(src, &row)}
+	c := &Counter{Mapping: mapping, Unseen: facts.Unseen}
+	if elsewhere := claimerOf(src, &row); elsewhere != nil {
+		c.Claimer = func(ctx context.Context, g *relation.Session) (binding.Claim, error) {
+			claim, err := elsewhere(ctx, g)
+			claim.Found = one.Past.Find
+			return claim, err
+		}
+	}
 	if src.WorkerLease > 0 {
-		leased, err := dr.leased(src, o, st, worker)
+		leased, err := dr.leased(src, o, st, one)
 		if err != nil {
 			return nil, err
 		}
-		c.Numbers, c.Bound = &numbering.Snowflake{Flake: leased}, newBound(row, st.Marker(worker).Bind)
+		c.Numbers, c.Bound = &numbering.Snowflake{Flake: leased}, newBound(row, st.Marker(one).Bind)
 		return c, nil
 	}
 	number, err := o.Number()
 	if err != nil {
 		return nil, err
 	}
-	worker.Number = int64(number)
-	marker := st.Marker(worker)
+	one.Number = int64(number)
+	marker := st.Marker(one)
 	if src.Spread == "" { // processes that have the same spread (the number that stands in keys instead of a worker's) are no rivals
 		source := dr.Source()
-		marker = &statestore.NumberedMark{MarkState: marker, Log: dr.Tables.Log, Source: source, Worker: worker.Number, Rivals: dr.Tables.Paced.Rivals.Of(source)}
+		marker = &statestore.NumberedMark{MarkState: marker, Log: dr.Tables.Log, Source: source, Worker: one.Number, Rivals: dr.Tables.Paced.Rivals.Of(source)}
 	}
 	o.Marker = marker
 	flake, err := counting.NewSnowflake(nil, o, dr.Env())

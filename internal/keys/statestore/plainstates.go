@@ -49,7 +49,7 @@ func (p plainStates) Marker(w worker.Worker) MarkState {
 	b := p.state(sequence.Sequence{
 		Name: worker.State(w.Name), Columns: w.Columns, Exclusive: w.Exclusive, Create: true, Made: sequence.MadeRow{Start: 1},
 	}, w.Parameters)
-	return &plainMark{b, p.at.Marker(b.state, w.Number, w.Owner)}
+	return &plainMark{plainState: b, in: p.at.Marker(b.state, w.Number, w.Owner), past: w.Past}
 }
 
 // OpenSeen reserves one integer, and returns an error if the store stands at or below
@@ -172,13 +172,23 @@ func (s *plainNumbers) MaxKey(ctx context.Context) (int64, error) {
 // store without SQL.
 type plainMark struct {
 	*plainState
-	in keysource.Marker
+	in     keysource.Marker
+	past   *worker.Past
+	marked bool // the mark was raised by this process; the source makes one call at a time
 }
 
+// Mark implements [keysource.Marker]. The first call returns until, as the call of a
+// [worker.Marker] does, if the mark was never raised although the application's database
+// has a claim of the stored counter: the store may have been emptied.
 func (s *plainMark) Mark(ctx context.Context, until int64) (before int64, err error) {
 	err = s.use(ctx, func() error {
 		before, err = s.in.Mark(ctx, until)
 		return err
 	})
+	first := !s.marked
+	s.marked = s.marked || err == nil
+	if first && err == nil && before == 0 && s.past.Found() {
+		before = until
+	}
 	return before, err
 }

@@ -26,6 +26,9 @@ type Claim struct {
 
 	// Parameters are the settings that may never change, as in a [worker.Worker].
 	Parameters string
+
+	// Found is called by Note if the claim was there before; it may be nil.
+	Found func()
 }
 
 // ClaimOfMax returns the claim (a row that says which source fills a column) of a
@@ -129,6 +132,9 @@ func (c Claim) Note(ctx context.Context, s *store.Store) (noted, made bool, err 
 		return false, false, b.Fail(store.ErrBound, "the row %q, which is to bind the state to %s", c.Row(), c.Column)
 	case stored.Parameters != b.Parameters:
 		return false, false, b.Fail(store.ErrLayout, "they were %q, in the row %q", strings.TrimPrefix(stored.Parameters, Parameters+": "), c.Row())
+	}
+	if !made && c.Found != nil {
+		c.Found()
 	}
 	return true, made, nil
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"unicode/utf8"
 
@@ -39,7 +40,25 @@ type Worker struct {
 	Exclusive bool
 
 	EnsureSchema bool // a [Marker] creates missing tables
+
+	// Past is shared by all Markers of the stored counter in this process; nil if there is
+	// only one.
+	Past *Past
 }
+
+// Past records whether other processes may have used a stored counter of snowflakes before
+// this one. The zero value knows nothing. It is safe for concurrent use.
+type Past struct {
+	bound atomic.Bool // this process has bound the stored counter to a column
+	found atomic.Bool
+}
+
+// Find records that the application's database had a claim of the stored counter before
+// this process wrote one.
+func (p *Past) Find() { p.found.Store(true) }
+
+// Found reports whether Find was called.
+func (p *Past) Found() bool { return p != nil && p.found.Load() }
 
 // Mark raises the mark of a worker (the end of the time that is reserved for it) to
 // until, in milliseconds since 1970. It returns the mark before, 0 if it was never
@@ -151,16 +170,27 @@ type Marker struct {
 var _ keysource.Marker = (*Marker)(nil)
 
 // New returns the Marker of a worker. It does no I/O.
-func New(s *store.Store, w Worker) *Marker { return &Marker{store: s, worker: w} }
+func New(s *store.Store, w Worker) *Marker {
+	w.Past = cmp.Or(w.Past, new(Past))
+	return &Marker{store: s, worker: w}
+}
 
 // Mark raises the mark as the function [Mark] does. Before the first mark it checks the
 // tables and binds the stored counter to its columns; it returns [store.ErrTaken] if
 // another stored counter has a column.
+//
+// If the mark was never raised although other processes have used the stored counter, the
+// first call returns until: the row may have been deleted, and a process that runs may
+// have reserved as far ahead of the clock as this one.
 func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error) {
 	if err := m.open(ctx); err != nil {
 		return 0, err
 	}
+	first := m.known.Load() == 0
 	if before, err = m.mark(ctx, until); err == nil || !m.lost(ctx, err) {
+		if first && err == nil && before == 0 {
+			return m.afterOthers(ctx, until)
+		}
 		return before, err
 	}
 	// The table of marks is made again. The mark in it is below the mark that the source
@@ -169,6 +199,18 @@ func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error
 		return 0, err
 	}
 	return m.mark(ctx, until)
+}
+
+// afterOthers returns until if other processes have used the stored counter before, else 0.
+func (m *Marker) afterOthers(ctx context.Context, until int64) (before int64, err error) {
+	if m.worker.Past.Found() || len(m.worker.Columns) > 0 && !m.worker.Past.bound.Load() {
+		return until, nil
+	}
+	claims, err := binding.ClaimsOf(ctx, m.store, State(m.worker.Name))
+	if slices.ContainsFunc(claims, func(c binding.StoredClaim) bool { return !slices.ContainsFunc(m.worker.Columns, c.IsOf) }) {
+		return until, nil
+	}
+	return 0, err
 }
 
 // mark raises the mark, and remembers its new value.
@@ -197,7 +239,10 @@ func (m *Marker) Bind(ctx context.Context, c store.Column) error {
 	}
 	w := m.worker
 	w.Columns = []store.Column{c}
-	_, err := binding.Binder{Store: m.store}.Bind(ctx, w.binding())
+	made, err := binding.Binder{Store: m.store}.Bind(ctx, w.binding())
+	if made {
+		w.Past.bound.Store(true)
+	}
 	return err
 }
 
@@ -217,8 +262,12 @@ func (m *Marker) open(ctx context.Context) error {
 	} else if err := m.store.Probe(ctx, engine.WorkersTable); err != nil {
 		return m.store.Failed(m.worker.Name, m.store.Judge(ctx, store.ErrTables, err, store.ProbeText(engine.WorkersTable), nil))
 	}
-	if _, err := (binding.Binder{Store: m.store}).Bind(ctx, m.worker.binding()); err != nil {
+	made, err := binding.Binder{Store: m.store}.Bind(ctx, m.worker.binding())
+	if err != nil {
 		return err
+	}
+	if made {
+		m.worker.Past.bound.Store(true)
 	}
 	m.opened.Store(true)
 	return nil
