@@ -186,7 +186,7 @@ func lossesOnPage() (before, table, after string, err error) {
 
 // TestLossesPage: the table of docs/guarantees.md is what testdata/losses.txt says.
 func TestLossesPage(t *testing.T) {
-	outcomes := readLosses(t)
+	outcomes := readLosses(t, lossesFile)
 	if *harness.UpdateDocs { // TestLosses writes it again, when it ends
 		if err := outcomes.writePage(); err != nil {
 			t.Fatal(err)

@@ -12,10 +12,15 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/testturn"
+	"github.com/keyfill/keyfill/keysource"
 )
 
 const (
 	lossesFile = "testdata/losses.txt"
+
+	// lossesBefore has the outcomes of an old commit.
+	lossesBefore = "testdata/losses-944dd75.txt"
+
 	lossesHead = "# What becomes of INSERTs after a loss: see TestLosses. \"make losses\" writes this file.\n" +
 		"# store/source/loss: where all processes are started anew, and where one runs on;\n" +
 		"# each in a column with a unique index and in one without\n"
@@ -63,11 +68,11 @@ type lossOutcomes struct {
 	all map[string][lossVariants]lossOutcome
 }
 
-// readLosses reads the file.
-func readLosses(t *testing.T) *lossOutcomes {
+// readLosses reads a file of outcomes.
+func readLosses(t *testing.T, file string) *lossOutcomes {
 	t.Helper()
 	o := &lossOutcomes{all: map[string][lossVariants]lossOutcome{}}
-	text, err := os.ReadFile(lossesFile)
+	text, err := os.ReadFile(file)
 	if err != nil && !(*harness.UpdateDocs && os.IsNotExist(err)) {
 		t.Fatal(err)
 	}
@@ -78,7 +83,7 @@ func readLosses(t *testing.T) *lossOutcomes {
 		name, rest, _ := strings.Cut(line, ":")
 		words := strings.Fields(rest)
 		if len(words) != lossVariants {
-			t.Fatalf("%s: %q has no %d words after its name", lossesFile, line, lossVariants)
+			t.Fatalf("%s: %q has no %d words after its name", file, line, lossVariants)
 		}
 		var of [lossVariants]lossOutcome
 		for i, word := range words {
@@ -126,7 +131,7 @@ func (o *lossOutcomes) text() string {
 // the losses.
 func TestLosses(t *testing.T) {
 	t.Parallel()
-	outcomes := readLosses(t)
+	outcomes := readLosses(t, lossesFile)
 	stores, all := fewLosses(t, lossStores, 4), *harness.UpdateDocs || os.Getenv("KEYFILL_TEST_LOSSES") != ""
 	if all {
 		stores = lossStores
@@ -186,5 +191,44 @@ func (g lossGroup) run(t *testing.T, place func(t *testing.T) *lossPlace, outcom
 func (o *lossOutcomes) write(t *testing.T) {
 	if err := errors.Join(os.WriteFile(lossesFile, []byte(o.text()), 0o644), o.writePage()); err != nil {
 		t.Error(err)
+	}
+}
+
+// lossesWorse are the losses after which more keys are stored twice, or stopped by an index,
+// than before, with the reason.
+var lossesWorse = map[string]string{
+	"SQLite/sequence/lowered": "a sequence on SQLite follows explicit keys now, so that a row below them is raised; with on_behind: error it is told, see TestLoweredOnSQLite",
+}
+
+// TestLossesNoneWorse: no loss is told later than it was.
+func TestLossesNoneWorse(t *testing.T) {
+	t.Parallel()
+	before, now := readLosses(t, lossesBefore), readLosses(t, lossesFile)
+	harm := func(o lossOutcome) int { return 1 + slices.Index([]lossOutcome{lossStopped, lossTwice}, o) }
+	for i := range lossStores {
+		for _, g := range lossStores[i].groups() {
+			was, is := before.of(g), now.of(g)
+			worse := false
+			for cell := range is {
+				worse = worse || harm(is[cell]) > harm(was[cell])
+			}
+			if _, known := lossesWorse[g.name()]; worse != known {
+				t.Errorf("%s: %v, and %v before; listed as worse: %t", g.name(), is, was, known)
+			}
+		}
+	}
+}
+
+// TestLoweredOnSQLite: a row that was lowered is told where the sequence does not raise it.
+func TestLoweredOnSQLite(t *testing.T) {
+	t.Parallel()
+	place := lossDatabase(harness.SQLiteFile)(t)
+	loss := lossKinds[slices.IndexFunc(lossKinds, func(k lossKind) bool { return k.name == "lowered" })]
+	for remedy, want := range map[keysource.Remedy]lossOutcome{keysource.RemedyError: lossTold, "": lossTwice} {
+		source := lossSources[0]
+		source.source.OnBehind = remedy
+		if got, why := (lossCell{source: source, loss: loss, runsOn: true}).run(t, place(t)); got != want {
+			t.Errorf("on_behind %q: %s, %v; want %s", remedy, got, why, want)
+		}
 	}
 }
