@@ -1,8 +1,6 @@
 package check
 
 import (
-	"context"
-	"database/sql"
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/catalog"
@@ -43,10 +41,6 @@ type engine struct {
 	// the engine never shows that.
 	missingRights func(c *checker, table string) ([]string, error)
 	grantee       func(*checker) string
-
-	// twoWay returns how another server writes into the database too, empty if none does.
-	// It is nil if that cannot be known.
-	twoWay func(context.Context, *sql.DB) (string, error)
 
 	// refusesType reports whether the engine refuses a key because of its type or length;
 	// mode is the answer to the query mode. It is nil if the engine always refuses such a

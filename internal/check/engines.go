@@ -28,7 +28,7 @@ var engines = map[dialect.Family]*engine{
 		},
 		lookAtServer: (*checker).lookAtMySQL, lookForProxy: (*checker).lookAtProxy,
 		missingRights: (*checker).missingMySQL, grantee: (*checker).granteeMySQL,
-		twoWay: twoWayMySQL, refusesType: refusesTypeMySQL,
+		refusesType: refusesTypeMySQL,
 	},
 	dialect.FamilyPostgreSQL: {
 		alive: "SELECT 'x'",
@@ -55,7 +55,7 @@ WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()`, l
 		},
 		lookAtServer: (*checker).lookAtPostgreSQL, lookForPooler: (*checker).lookAtPooler,
 		missingRights: (*checker).missingPostgreSQL, grantee: (*checker).granteePostgreSQL,
-		twoWay: twoWayPostgreSQL, refusesType: refusesTypePostgreSQL,
+		refusesType: refusesTypePostgreSQL,
 	},
 	dialect.FamilySQLite: {
 		alive: "SELECT sqlite_version()",

@@ -79,6 +79,9 @@ func (dr Drawing) Reserve(ctx context.Context, n int64) (*counter.Counter, int64
 			continue
 		case err == nil:
 			c.Use.Note(ctx)
+			if !c.Drawn.Load() {
+				dr.firstDrawn(c)
+			}
 			if c.WarnAt > 0 && first >= c.WarnAt {
 				dr.warnOfEnd(ctx, c)
 			}
@@ -98,6 +101,15 @@ func (dr Drawing) Reserve(ctx context.Context, n int64) (*counter.Counter, int64
 			err = &unseenTable{unseen: c.Unseen, row: err}
 		}
 		return nil, 0, err
+	}
+}
+
+// firstDrawn looks for other servers that write into the table of the counter's row. It is
+// called when a number was drawn for the first time.
+func (dr Drawing) firstDrawn(c *counter.Counter) {
+	c.Drawn.Store(true)
+	if src := dr.Key.Rule.Source; table.InKeyfillsTables(src) && dr.Tables.Stores != nil {
+		dr.Tables.Stores.WarnOfPeers(dr.Tables.Log, src.Store)
 	}
 }
 

@@ -57,6 +57,9 @@ func (dr Drawing) within(ctx context.Context, rows [][]driver.Value) ([]driver.V
 		return nil, numbering.ErrNoParent // the policy has changed, so that the counter does not number rows within parents
 	}
 	keys, err := s.Within(ctx, dr.On, dr.Table, dr.Index, rows)
+	if err == nil && !c.Drawn.Load() {
+		dr.firstDrawn(c)
+	}
 	if unusable(err) {
 		// The next statement may be about another table with the same name, so it gets a
 		// new counter.

@@ -20,7 +20,8 @@ type Store struct {
 	Engine  *engine.Engine
 	Conn    Conn
 	Server  *ServerIdentity
-	Found   *Found // shared by all stores of a pool
+	Found   *Found // shared by all stores of a pool, as Peers
+	Peers   *Peers
 	Random  Random
 
 	Pooled bool // Conn belongs to the store, not to the application
@@ -36,7 +37,7 @@ type Random func(n int64) int64
 
 func newStore(d *dialect.Dialect, c Conn) *Store {
 	e := engine.Of(d)
-	return &Store{Dialect: d, Engine: e, Conn: c, Server: &ServerIdentity{engine: e, conn: c}, Found: new(Found), Random: rand.Int64N}
+	return &Store{Dialect: d, Engine: e, Conn: c, Server: &ServerIdentity{engine: e, conn: c}, Found: new(Found), Peers: new(Peers), Random: rand.Int64N}
 }
 
 // on returns a copy of the store that executes its statements on c.

@@ -50,6 +50,8 @@ type Counter struct {
 	// counter is used; nil if that is not recorded.
 	Use *UsedState
 
+	Drawn atomic.Bool // a number was drawn from the counter
+
 	Source string // the name of the source in statistics; empty if the counter serves no source
 
 	// set is the set of counters that has this one, under the name state.

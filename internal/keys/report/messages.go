@@ -37,6 +37,8 @@ var (
 		[]string{"source", "worker", "series"}}
 	MessageRival = Message{slog.LevelWarn, "keyfill: another process has the number of this worker",
 		[]string{"source", "worker", "count"}}
+	MessagePeers = Message{slog.LevelWarn, "keyfill: another server writes into keyfill's tables too",
+		[]string{"store", "sign", "remedy"}}
 	MessageSuspect = Message{slog.LevelError, "keyfill: source suspect: a key was in use already",
 		[]string{"table", "column", "count"}}
 	MessageNearEnd = Message{slog.LevelWarn, "keyfill: most keys of a source are used",
@@ -70,7 +72,7 @@ var (
 func Messages() []Message {
 	return []Message{
 		MessageOpened, MessageStoreDown, MessageStoreBack, MessageWaited,
-		MessageLeaseTaken, MessageLeaseLost, MessageLeaseGivenBack, MessageRival,
+		MessageLeaseTaken, MessageLeaseLost, MessageLeaseGivenBack, MessageRival, MessagePeers,
 		MessageSuspect, MessageNearEnd, MessageBehind, MessageUnmatched, MessageUnfit,
 		MessageRefused, MessageUnfilled, MessageNotRaised, MessageSessionRead, MessageUnchecked, MessageFinding,
 	}

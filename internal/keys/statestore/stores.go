@@ -38,6 +38,9 @@ type Stores struct {
 	mu     sync.Mutex
 	opened map[string]*openStore // by name; "" is the application's database
 	closed bool
+
+	looks    sync.WaitGroup // the questions whether other servers write into a store too
+	endLooks []context.CancelFunc
 }
 
 // openStore is a store with its pool of connections.
@@ -46,6 +49,8 @@ type openStore struct {
 	db *sql.DB
 
 	isOwn atomic.Pointer[bool] // whether the store is the application's own database; nil if that is not known
+
+	looked bool // it was asked whether other servers write into the store too; guarded by Stores.mu
 }
 
 // ConfiguredStore is a store that the policy names: a database, or a store without
@@ -267,6 +272,7 @@ func openEndpoints(name string, e keysource.Endpoints) (ConfiguredStore, error) 
 
 // Close closes the pools. Keys cannot be drawn from the stores after that.
 func (s *Stores) Close() error {
+	defer s.endLooksForPeers()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

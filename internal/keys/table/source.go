@@ -36,3 +36,9 @@ func CountsInRows(src policy.Source) bool {
 	}
 	return false
 }
+
+// InKeyfillsTables reports whether the state of a source is in keyfill's tables, if its store
+// is a database.
+func InKeyfillsTables(src policy.Source) bool {
+	return (CountsInRows(src) || OfWorkers(src)) && src.Table == nil && src.Store != policy.StoreNone
+}

@@ -61,12 +61,16 @@ func (e *Engine) RowsBetween() Statement {
 // FirstLook returns one query for everything that must be known before a sequence is
 // used: the greatest key of a column, whether rows are hidden from the user, the six
 // values that SequenceStatements.Read selects, and the name of another stored counter's
-// row for the column, or NULL.
+// row for the column, or NULL; and the value of TwoWay.Hint, if the engine has one.
 func (e *Engine) FirstLook(column, table, hides string) Statement {
 	c := &composer{words: &e.Words}
 	c.add("SELECT k.greatest, k.hidden, s.next_value, s.incarnation, {server}, s.table_name, s.column_name, s.parameters,\n")
 	c.add("(SELECT MIN(o.name) FROM keyfill_sequences o WHERE o.table_name = ", c.arg(pTable), " AND o.column_name = ", c.arg(pColumn),
-		" AND o.name NOT IN (", c.arg(pName), ", ", c.arg(pBinding), "))\n")
+		" AND o.name NOT IN (", c.arg(pName), ", ", c.arg(pBinding), "))")
+	if e.TwoWay.Hint != "" {
+		c.add(",\n", e.TwoWay.Hint)
+	}
+	c.add("\n")
 	c.add("FROM (SELECT MAX(", column, ") AS greatest, ", hides, " AS hidden FROM ", table, ") k\n")
 	c.add("LEFT JOIN keyfill_sequences s ON s.name = ", c.arg(pRow))
 	return c.statement()

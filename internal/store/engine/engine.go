@@ -58,6 +58,8 @@ type Engine struct {
 
 	Path PathQueries
 
+	TwoWay TwoWay
+
 	Words Wording // the engine's words in statements about a key table of the application
 
 	Procedures Procedures

@@ -160,6 +160,7 @@ WHERE name = ? AND next_value BETWEEN ? AND ? AND incarnation = ?`,
 		Mark:  "?",
 	},
 	OpensAtOnce: true,
+	TwoWay:      mysqlTwoWay,
 	Locks: Locks{
 		// Under REPEATABLE READ two transactions that have both found no row lock the gap,
 		// and neither can insert a row: "InnoDB Locking", "Gap Locks" in the manual.
@@ -271,6 +272,7 @@ var mariadb = func() Engine {
 		"CASE WHEN @@wsrep_on = 1 AND @@wsrep_cluster_address <> '' THEN CONCAT('" + ClusterServer + "', @@wsrep_cluster_name) ELSE " + server + " END",
 		server,
 	}
+	e.TwoWay = mariadbTwoWay
 	// With autocommit off, the first statement that uses a table begins a transaction, so a
 	// statement that runs outside of a transaction begins one.
 	e.Proof = Proof{

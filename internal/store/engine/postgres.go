@@ -78,6 +78,7 @@ var postgres = Engine{
 		Number: "CAST(%s AS bigint)",
 	},
 	OpensAtOnce: true,
+	TwoWay:      postgresTwoWay,
 	Proof: Proof{
 		Condition: "current_setting('keyfill.tx', true) = '1'",
 		Mark:      "SELECT set_config('keyfill.tx', '1', true)",

@@ -28,6 +28,9 @@ type firstLook struct {
 // reservation that follows [Reserver.MaxKey] uses the facts that MaxKey has queried.
 const firstLookHolds = time.Second
 
+// firstLookValues is how many values [engine.Engine.FirstLook] selects about a sequence.
+const firstLookValues = 9
+
 // firstLooker queries the facts about a sequence that are needed before its first use.
 type firstLooker struct {
 	store *store.Store
@@ -76,10 +79,13 @@ func (l firstLooker) look(ctx context.Context) *firstLook {
 			break
 		}
 	}
-	if err != nil || len(row) != 9 || row[8] != nil {
+	if err != nil || len(row) < firstLookValues || row[firstLookValues-1] != nil {
 		return nil
 	}
 	r.Server.Know(server)
+	if len(row) > firstLookValues {
+		r.Peers.Note(row[firstLookValues])
+	}
 	look := &firstLook{until: asked.Add(firstLookHolds)}
 	if hidden, err := store.Integer(row[1]); err != nil || hidden != 0 {
 		return nil
