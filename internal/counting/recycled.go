@@ -68,6 +68,9 @@ type RecycledOptions struct {
 	// OnStoreRollback is what the source does if the store's counter is below the
 	// integers that the store has given to this source.
 	OnStoreRollback keysource.Remedy
+
+	// Raise returns the command that raises a series to the number to; it may be nil.
+	Raise func(s keysource.Series, to int64) string
 }
 
 // Recycled hands out the integers of a series, a range that no other process owns at
@@ -124,6 +127,7 @@ type Recycled struct {
 	exact    bool // Block is 1: each request reserves only its own integers, and none are kept
 	onBehind keysource.Remedy
 	onBack   keysource.Remedy
+	raise    func(s keysource.Series, to int64) string // may be nil, see RecycledOptions
 
 	fetcher // its mu guards the fields below
 
@@ -178,6 +182,7 @@ func NewRecycled(o RecycledOptions, env keysource.Env) (*Recycled, error) {
 		exact:    o.Block == 1,
 		onBehind: o.OnBehind,
 		onBack:   o.OnStoreRollback,
+		raise:    o.Raise,
 		reached:  map[int64]int64{},
 		brought:  map[int64]int64{},
 		size:     size,

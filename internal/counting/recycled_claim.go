@@ -191,6 +191,9 @@ func (c *claim) refuse(err error) error {
 // refuseSeries returns cause with the numbers of a series (a range of integers) whose next
 // integer is below least, and marks it as refuse does.
 func (c *claim) refuseSeries(cause error, s keysource.Series, least int64) error {
+	if c.src.raise != nil {
+		return c.refuse(standsAt(cause, s.Next, least, func(to int64) string { return c.src.raise(s, to) }))
+	}
 	return c.refuse(anchor.Endf("%w; its series from %d to %d", standsAt(cause, s.Next, least, nil), s.First, s.Last))
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/internal/store/series"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -24,25 +25,31 @@ func (dr Making) newRecycled(src policy.Source, row sequence.Sequence, ranked bo
 		Owner: owner() + "/" + rand.Text(),
 	}
 	o, made := RecycledOptions(src), new(numbering.Recycled)
+	var tables *store.Store
 	if dr.Tables.StatesOnConnection() && src.Store == "" {
 		if numbering.IsElsewhere(dr.On, schema) {
 			return nil, numbering.ErrElsewhere
 		}
 		o.OnConnection = true
 		d := dr.Tables.Candidates[0].Dialect
-		made.Row = &numbering.ConnRow{Dialect: d, Ranked: ranked, Series: series.New(store.On(d, nil), own), Leases: dr.Leases(src.Series, src.Lease)}
+		tables = store.On(d, nil)
+		made.Row = &numbering.ConnRow{Dialect: d, Ranked: ranked, Series: series.New(tables, own), Leases: dr.Leases(src.Series, src.Lease)}
 		c.Bound = newBoundOn(row, made.Row)
 	} else {
 		st, err := dr.storeOf(src, &own.Sequence, c)
 		if err != nil {
 			return nil, err
 		}
+		tables = statestore.TablesOf(st)
 		rows := st.Series(own)
 		o.Store = rows
 		if ranked {
 			o.MaxKey, made.Columns = rows.MaxKey, row.Columns
 		}
 		c.Bound = newBound(row, rows.Bind)
+	}
+	if tables != nil {
+		o.Raise = func(s keysource.Series, to int64) string { return series.RaiseText(tables, row.Name, s, to) }
 	}
 	source, err := counting.NewRecycled(o, dr.Env())
 	if err != nil {

@@ -86,6 +86,7 @@ func (dr Making) countThrough(ctx context.Context, src policy.Source, row sequen
 		o.OnConnection = true
 		d := dr.Tables.Candidates[0].Dialect
 		at = &numbering.ConnRow{Dialect: d, Ranked: ranked, Rows: reserver.New(store.On(d, nil), row)}
+		ends = at.Rows
 		c.Bound = newBoundOn(row, at)
 	} else {
 		st, err := dr.storeOf(src, &row, c)
@@ -108,6 +109,9 @@ func (dr Making) countThrough(ctx context.Context, src policy.Source, row sequen
 		}
 		ends = statestore.EndingOf(rows)
 		c.Bound = newBound(row, rows.Bind)
+	}
+	if ends != nil && row.Table == nil && row.Procedure == "" && row.Upstream == nil {
+		o.Raise = ends.RaiseText
 	}
 	if !ranked {
 		// The greatest key may belong to another value in the stored counter's name, such as

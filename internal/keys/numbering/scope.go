@@ -299,14 +299,14 @@ func (s *Scoped) back(ctx context.Context, g *relation.Session, rows *scope.Rows
 	case got.First >= inUse, relation.IsOfCluster(ctx, g):
 		return got, nil
 	case s.Joined.OnBack != keysource.RemedyAdvance:
-		return got, s.Scope.Back()
+		return got, rows.Back()
 	}
 	if err := rows.Raise(ctx, p.values, inUse); err != nil {
 		return got, err
 	}
 	again, err := rows.ReserveRow(ctx, p.values, int64(len(p.places)), 0)
 	if err == nil && again.First < inUse {
-		err = s.Scope.Back()
+		err = rows.Back()
 	}
 	return again, err
 }

@@ -50,6 +50,9 @@ type EndingState interface {
 	// far as that is known; 0 if there is none. KeysEndNow reads the row first.
 	KeysEnd() int64
 	KeysEndNow(ctx context.Context) (int64, error)
+
+	// RaiseText returns the statement that raises the row to a number.
+	RaiseText(to int64) string
 }
 
 // EndingOf returns s as an EndingState if its row may leave integers to another stored
@@ -94,4 +97,14 @@ func (t TableStates) Marker(w worker.Worker) MarkState { return worker.New(t.At,
 func (t TableStates) OpenSeen(ctx context.Context, row sequence.Sequence) error {
 	_, err := reserver.Open(ctx, t.At, row)
 	return err
+}
+
+// TablesOf returns the database in which s keeps stored counters; nil if it is a store
+// without SQL.
+func TablesOf(s StateStore) *store.Store {
+	if watched, ok := s.(WatchedStore); ok {
+		s = watched.StateStore
+	}
+	tables, _ := s.(TableStates)
+	return tables.At
 }

@@ -113,8 +113,15 @@ func (r *Reserver) Back(next, least int64) error {
 		return q.Fail(store.ErrBack, "it stands at %d, and numbers below %d were committed: raise it to the greatest number that any process names", next, least)
 	}
 	e := q.Fail(store.ErrBack, "it stands at %d, and numbers below %d were committed: raise it to the greatest number that any process names, or let it advance", next, least)
-	e.SQL = fmt.Sprintf("UPDATE keyfill_sequences SET next_value = %d WHERE name = %s", least, r.store.Literal(q.Name))
+	e.SQL = r.RaiseText(least)
 	return e
+}
+
+// RaiseText returns the statement that raises the next value of a row of keyfill_sequences to
+// the integer to. It lowers nothing, so that the statements in the errors of several processes
+// may be run in any order.
+func (r *Reserver) RaiseText(to int64) string {
+	return fmt.Sprintf("UPDATE keyfill_sequences SET next_value = %d WHERE name = %s AND next_value < %[1]d", to, r.store.Literal(r.sequence.Name))
 }
 
 // Upstream returns the upstream of the sequence, or nil.

@@ -121,8 +121,17 @@ func shortened(begin, end string) string {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
-	hash := "-" + hex.EncodeToString(sum[:16]) + end // no name without a hash ends in this way
+	hash := "-" + hex.EncodeToString(sum[:hashBytes]) + end // no name without a hash ends in this way
 	return string([]rune(name)[:store.MaxName-len(hash)]) + hash
+}
+
+// hashBytes is how many bytes of a hash end the name of a parent's row that is too long.
+const hashBytes = 16
+
+// namesInFull reports whether the names of all parents' rows begin with the name of the
+// state and a bracket.
+func (q *Scope) namesInFull() bool {
+	return utf8.RuneCountInString(q.Name) < store.MaxName-1-2*hashBytes
 }
 
 // ParentParameters is the text in the column parameters of a parent's row.
@@ -133,13 +142,6 @@ const ParentParameters = "scope of one parent"
 func (q *Scope) behind() *store.Error {
 	state := sequence.Sequence{Name: q.Name, Columns: []store.Column{q.Column}}
 	return state.Fail(keysource.ErrStoreBehind, "the next number of a parent is not above the greatest one in the table: raise next_value in its row of keyfill_sequences, or say on_behind: advance")
-}
-
-// Back returns the error of a parent (such as an order) whose next number is below a
-// number that was committed.
-func (q *Scope) Back() error {
-	state := sequence.Sequence{Name: q.Name, Columns: []store.Column{q.Column}}
-	return state.Fail(store.ErrBack, "the next number of a parent is below one that was committed: raise next_value in its row of keyfill_sequences, or say on_store_rollback: advance")
 }
 
 // exhausted returns the error of a parent (such as an order) that has too few numbers

@@ -132,6 +132,12 @@ func (r *Rows) aligned(to int64) int64 {
 	return before*size + 1
 }
 
+// RaiseText returns the statement that raises a series of the counter called name to the
+// integer to, and lowers nothing.
+func RaiseText(s *store.Store, name string, one keysource.Series, to int64) string {
+	return fmt.Sprintf("UPDATE keyfill_series SET next_value = %d WHERE name = %s AND series_first = %d AND next_value < %[1]d", to, s.Literal(name), one.First)
+}
+
 // values returns the arguments of a statement about one series of integers.
 func (r *Rows) values(s keysource.Series) engine.SeriesValues {
 	return engine.SeriesValues{
