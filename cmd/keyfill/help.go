@@ -26,6 +26,7 @@ func setHelp(cmd *cobra.Command) {
 	cmd.Flags().Lookup("help").Hidden = true // a user who reads the help knows this flag
 	if cmd.Version != "" {
 		cmd.Flags().Bool("version", false, "print the version of this program")
+		cmd.Flags().Lookup("version").Hidden = true // the command of that name is listed
 	}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		_, _ = fmt.Fprint(cmd.OutOrStdout(), helpText(cmd)) // the write fails if the reader of the output has gone, as with a closed pipe

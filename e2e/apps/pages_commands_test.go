@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/testturn"
 )
 
@@ -44,7 +46,7 @@ var places = map[string]func(t *testing.T, p *place){
 	adoptingPage: func(t *testing.T, p *place) { adopting(t, p, "mariadb") },
 	"docs/command.md": func(t *testing.T, p *place) {
 		const customers = "CREATE TABLE customers (id UUID NOT NULL PRIMARY KEY, name TEXT);\n"
-		p.database(t, "mariadb", "SHOP_DSN", customers+"CREATE TABLE invoices (number BIGINT);\nCREATE TABLE cancellations (number BIGINT);\n")
+		p.database(t, "mariadb", "SHOP_DSN", strings.Join(store.DDL(dialect.MariaDB()), ";\n")+";\n"+customers+"CREATE TABLE invoices (number BIGINT);\nCREATE TABLE cancellations (number BIGINT);\n")
 		p.policy(t, "  customers: {column: id, source: uuidv7}\n  invoices: {column: number, source: {kind: sequence, transaction: joined, ensure_schema: true}}\n")
 		if err := os.WriteFile(filepath.Join(p.folder, "schema.sql"), []byte(customers), 0o644); err != nil {
 			t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/keysource"
@@ -40,9 +41,10 @@ var movedEngines = []struct {
 	harness.Engine
 
 	start func() *testdb.Engine
+	sign  string // lets the server say that it and another one replicate to each other
 }{
-	{harness.PgxDefault, testdb.PostgreSQL},
-	{harness.MySQLDefault, testdb.MariaDB},
+	{harness.PgxDefault, testdb.PostgreSQL, ""},
+	{harness.MySQLDefault, testdb.MariaDB, "SET GLOBAL auto_increment_increment = 2"},
 }
 
 // empty makes the tables anew, on both.
@@ -318,4 +320,76 @@ func promote(t *testing.T, s *harness.Scratch) {
 	}
 	s.Server.Restart(t)
 	harness.Exec(t, s.Raw, "SELECT pg_promote()")
+}
+
+// TestTwoWriters: where two servers replicate to each other, and programs insert at both, an
+// error says so when the row has come from the other one again, and which command makes the
+// programs at one of them go on.
+func TestTwoWriters(t *testing.T) {
+	t.Parallel()
+	for _, e := range movedEngines {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			s := startServers(t, e.Engine, e.start)
+			s.empty(t)
+			for _, one := range s.at {
+				replicate(t, one, e.sign)
+			}
+			source := policy.Source{Kind: policy.KindSequence, Block: 1}
+			var p [2]*movedProcess
+			for i := range p {
+				p[i] = openMoved(t, s.at[i].Connector, s.at[i], source)
+			}
+			must := func(at int) {
+				t.Helper()
+				if err := p[at].insert(t, 3); err != nil {
+					t.Fatal(err)
+				}
+			}
+			must(0)
+			for range 2 {
+				s.copyTo(t, 1)
+				must(1)
+				s.copyTo(t, 0)
+				if err := p[0].insert(t, 3); err != nil {
+					if !errors.Is(err, store.ErrWriters) {
+						t.Fatal(err)
+					}
+					break
+				}
+			}
+			err := p[0].insert(t, 1)
+			if !errors.Is(err, store.ErrWriters) || !strings.Contains(err.Error(), "keyfill takeover") {
+				t.Fatalf("%v, want %v", err, store.ErrWriters)
+			}
+			if log := p[0].log.String(); strings.Count(log, "last written at another server") != 1 {
+				t.Errorf("the log has %q", log)
+			}
+			if named, err := reserver.SignAll(t.Context(), harness.StoreOf(t, s.at[0])); named != 1 || err != nil {
+				t.Errorf("%d rows were written, %v", named, err)
+			}
+			harness.Eventually(t, func() error { return p[0].insert(t, 1) }) // a store is asked again after a second
+			must(0)
+		})
+	}
+}
+
+// replicate lets a server say that it and another one replicate to each other.
+func replicate(t *testing.T, s *harness.Scratch, sign string) {
+	t.Helper()
+	if sign != "" {
+		harness.Exec(t, s.Raw, sign)
+		return
+	}
+	harness.Must(t, s.Raw,
+		"CREATE PUBLICATION own FOR TABLE keyfill_sequences",
+		"CREATE SUBSCRIPTION other CONNECTION 'host=127.0.0.1 port=1' PUBLICATION own WITH (connect = false)",
+		"UPDATE pg_subscription SET subenabled = true WHERE subname = 'other'",
+		"INSERT INTO pg_subscription_rel (srsubid, srrelid, srsubstate) SELECT oid, 'keyfill_sequences'::regclass, 'r' FROM pg_subscription WHERE subname = 'other'",
+	)
+	t.Cleanup(func() {
+		_, _ = s.Raw.Exec("ALTER SUBSCRIPTION other DISABLE")
+		_, _ = s.Raw.Exec("ALTER SUBSCRIPTION other SET (slot_name = NONE)")
+		_, _ = s.Raw.Exec("DROP SUBSCRIPTION other")
+	})
 }

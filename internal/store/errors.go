@@ -73,6 +73,11 @@ var (
 	// to its columns exist: processes may still hold numbers of the row that was deleted.
 	ErrRowGone = anchor.New("no-row", "its row in keyfill_sequences is gone: stop the programs that use it, and make it again above all keys")
 
+	// ErrWriters is returned when the row names another server as its writer again and
+	// again, while the server that answers has stayed the same: both take changes, and
+	// replicate to each other.
+	ErrWriters = anchor.New("two-servers", "another server writes its row too, again: let all programs insert at one, and run keyfill takeover on that one")
+
 	// ErrUnread is returned when the stored counter of a sequence with ClaimsAt does not
 	// exist, and the keys of another column that is claimed for it cannot be read.
 	ErrUnread = anchor.New("no-row", "its new state has to begin above a column that cannot be read: let it be read, or delete its row of keyfill_sequences")

@@ -29,6 +29,10 @@ type ServerIdentity struct {
 // noServer is the expression for a server whose identity is not known.
 const noServer = "''"
 
+// ForeignMark follows the server in a [keysource.Reservation] if the row names another
+// server as the one that has written it.
+const ForeignMark = "#"
+
 // ServerOf joins the identity of a row and the identity of its server into one text.
 func ServerOf(identity string, server any) string { return identity + "@" + Text(server) }
 

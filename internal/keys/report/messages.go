@@ -39,6 +39,8 @@ var (
 		[]string{"source", "worker", "count"}}
 	MessagePeers = Message{slog.LevelWarn, "keyfill: another server writes into keyfill's tables too",
 		[]string{"store", "sign", "remedy"}}
+	MessageElsewhere = Message{slog.LevelWarn, "keyfill: a state was last written at another server",
+		[]string{"store", "source"}}
 	MessageSuspect = Message{slog.LevelError, "keyfill: source suspect: a key was in use already",
 		[]string{"table", "column", "count"}}
 	MessageNearEnd = Message{slog.LevelWarn, "keyfill: most keys of a source are used",
@@ -72,7 +74,7 @@ var (
 func Messages() []Message {
 	return []Message{
 		MessageOpened, MessageStoreDown, MessageStoreBack, MessageWaited,
-		MessageLeaseTaken, MessageLeaseLost, MessageLeaseGivenBack, MessageRival, MessagePeers,
+		MessageLeaseTaken, MessageLeaseLost, MessageLeaseGivenBack, MessageRival, MessagePeers, MessageElsewhere,
 		MessageSuspect, MessageNearEnd, MessageBehind, MessageUnmatched, MessageUnfit,
 		MessageRefused, MessageUnfilled, MessageNotRaised, MessageSessionRead, MessageUnchecked, MessageFinding,
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/internal/store/series"
 	"github.com/keyfill/keyfill/internal/store/upstream"
@@ -179,6 +181,9 @@ type WatchedNumbers struct {
 // Reserve implements [keysource.Reserver].
 func (n WatchedNumbers) Reserve(ctx context.Context, count, seen int64) (keysource.Reservation, error) {
 	got, err := n.NumberState.Reserve(ctx, count, seen)
+	if strings.Contains(got.Server, store.ForeignMark) {
+		n.Watch.log.Write(ctx, report.MessageElsewhere, n.Watch.name, n.Watch.source)
+	}
 	if err != nil || n.Watch.failing.Load() {
 		n.Watch.Note(ctx, err)
 	}

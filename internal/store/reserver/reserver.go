@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync/atomic"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -36,6 +37,8 @@ type Reserver struct {
 	once   *atomic.Bool                          // the row was opened before
 	form   *atomic.Pointer[engine.RowStatements] // holds nil for a row that needs no statements of its own
 
+	writer *writer // which server has written the row
+
 	// first holds what MaxKey has found before the row was opened, or nil.
 	first *atomic.Pointer[firstLook]
 }
@@ -49,7 +52,7 @@ func New(s *store.Store, q sequence.Sequence) *Reserver {
 		q.Table = &table
 	}
 	q.KeepRow()
-	return &Reserver{store: s, sequence: q, opened: new(atomic.Bool), once: new(atomic.Bool), form: new(atomic.Pointer[engine.RowStatements]), first: new(atomic.Pointer[firstLook])}
+	return &Reserver{store: s, sequence: q, opened: new(atomic.Bool), once: new(atomic.Bool), form: new(atomic.Pointer[engine.RowStatements]), writer: new(writer), first: new(atomic.Pointer[firstLook])}
 }
 
 // At returns a Reserver of the same row that uses another store of the same database:
@@ -166,6 +169,11 @@ func (r *Reserver) ReserveRow(ctx context.Context, n, seen int64) (keysource.Res
 		if err == nil {
 			if n < asked {
 				got.N = n
+			}
+			if r.store.Pooled && (!r.writer.settled.Load() || strings.Contains(got.Server, store.ForeignMark)) {
+				if err := r.noteWriter(ctx, &got); err != nil {
+					return keysource.Reservation{}, err
+				}
 			}
 			return got, nil
 		}

@@ -37,7 +37,7 @@ func (s replacement) take(ctx context.Context, n, seen int64) (keysource.Reserva
 		case err != nil:
 			return keysource.Reservation{}, r.FailedAs(q.Meaning(), q.Name, err)
 		case changed == 1:
-			return keysource.Reservation{First: stored.Next, Server: stored.Server}, nil
+			return keysource.Reservation{First: stored.Next, Server: stored.Answered()}, nil
 		case changed > 1:
 			return keysource.Reservation{}, s.row.manyRows(store.ErrRows)
 		}

@@ -167,8 +167,12 @@ func (q *Sequence) Remember(row *staterow.Row) {
 		q.KeepRow()
 	}
 	_, server, _ := strings.Cut(row.Server, "@")
+	server, _, _ = strings.Cut(server, store.ForeignMark)
 	q.known.Store(&knownRow{row.Incarnation, server})
 }
+
+// Incarnation returns the incarnation (the random text) of the row as it was last read.
+func (q *Sequence) Incarnation() string { return lastRead(q).incarnation }
 
 const maxParameters = 1000
 

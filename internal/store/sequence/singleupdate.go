@@ -145,7 +145,7 @@ func (s singleUpdate) updateOn(ctx context.Context, u engine.Update, v engine.Va
 	case err == nil:
 		row, err := s.row.readWhole(ctx)
 		floor, limit := v.Floor.(int64), v.Limit.(int64)
-		if err != nil || row == nil || row.Next < floor || row.Next > limit || staterow.IdentityOf(row.Incarnation) != staterow.IdentityOf(known.incarnation) || row.Server != staterow.Server(known.incarnation, known.server) {
+		if err != nil || row == nil || row.Next < floor || row.Next > limit || row.Incarnation != known.incarnation || row.Server != staterow.Server(known.incarnation, known.server) {
 			return nil, err // the caller reads the row again, and decides
 		}
 	}
@@ -167,7 +167,7 @@ func (s singleUpdate) reserved(ctx context.Context, answer []any, offset, n, flo
 	switch {
 	case q.Table == nil:
 		incarnation := store.Text(answer[1])
-		got.Server = staterow.Server(incarnation, answer[2])
+		got.Server = staterow.Answered(incarnation, answer[2])
 		if end := staterow.EndOf(incarnation); end > 0 || q.HoldsBlocks() {
 			q.Remember(&staterow.Row{Incarnation: incarnation, Server: got.Server})
 			lost = got.First > end-n

@@ -7,6 +7,7 @@ package staterow
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/engine"
@@ -23,6 +24,15 @@ type Row struct {
 
 	Value   int64 // the value in a key table (an application's own table) from which Next is computed
 	Version any   // the version column of a key table (an application's own table), in the form in which it is compared
+}
+
+// Answered returns the server of a reservation from the row: see the function Answered.
+func (r *Row) Answered() string {
+	identity, server, _ := strings.Cut(r.Server, "@")
+	if r.Incarnation == "" {
+		return store.ServerOf(identity, server)
+	}
+	return Answered(r.Incarnation, server)
 }
 
 // Read returns the row called name, nil if it does not exist.
