@@ -115,14 +115,14 @@ func (s *Scoped) periodBack(ctx context.Context, g *relation.Session, rows *scop
 	case got.First >= inUse, g != nil && relation.IsOfCluster(ctx, g):
 		return got, nil
 	case s.Joined.OnBack != keysource.RemedyAdvance:
-		return got, s.Scope.Back()
+		return got, rows.Back()
 	}
 	if err := rows.RaisePeriod(ctx, p.values, got.Period, inUse); err != nil {
 		return got, err
 	}
 	again, err := rows.ReservePeriod(ctx, p.values, &got.Period, int64(len(p.places)))
 	if err == nil && again.First < inUse {
-		err = s.Scope.Back()
+		err = rows.Back()
 	}
 	return again, err
 }

@@ -109,11 +109,12 @@ func (s *Rows) Greatest(ctx context.Context, values []any) (int64, error) {
 // Back returns the error of a parent (such as an order) whose next number is below a number
 // that was committed. Its statement names no parent, since the text has no values: it lets
 // all parents begin above their rows, and above what the process that has the error knows.
+// Numbers by period have none: without its row, a closed period would be open again.
 func (s *Rows) Back() error {
 	q := s.scope
 	state := sequence.Sequence{Name: q.Name, Columns: []store.Column{q.Column}}
 	e := state.Fail(store.ErrBack, "a parent's next number is below one that was committed: raise its row, say on_store_rollback: advance, or begin above the rows")
-	if q.namesInFull() {
+	if q.Periods == nil && q.namesInFull() {
 		e.SQL = fmt.Sprintf("DELETE FROM keyfill_sequences WHERE parameters = '%s' AND name >= %s AND name < %s",
 			ParentParameters, s.store.Literal(q.Name+"["), s.store.Literal(q.Name+`\`))
 	}
