@@ -239,7 +239,7 @@ func TestSessionAtLimit(t *testing.T) {
 			query := tt.head + strings.Repeat(" "+tt.row+",", rows-1) + " " + tt.row + tt.tail
 			p := compile.Query(d, func(_, _ string) *plans.Target { return target }, query)
 			if last := strings.Contains(bind.Text(p, true), "IF(LAST_INSERT_ID("); p.Action != plans.Fill || p.Session != tt.want || last {
-				t.Errorf("%s: %s %s … %s: to %s, session %v with IF %v, want session %v", d.Name, tt.head, tt.row, tt.tail, p.Action, p.Session(), last, tt.want)
+				t.Errorf("%s: %s %s … %s: to %s, session %v with IF %v, want session %v", d.Name, tt.head, tt.row, tt.tail, p.Action, p.Session, last, tt.want)
 			}
 		}
 	}
