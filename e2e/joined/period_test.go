@@ -20,7 +20,7 @@ import (
 )
 
 // periodEngines are the engines on which numbers by period are tried.
-var periodEngines = []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}
+var periodEngines = slices.Concat([]harness.Engine{harness.SQLiteFile}, harness.MySQLEngines, harness.PostgresModes)
 
 // periods is a database in which numbers of each year are drawn.
 type periods struct {
@@ -211,8 +211,7 @@ func TestPeriodTemplate(t *testing.T) {
 // the other is rolled back.
 func TestPeriodFirstTemplate(t *testing.T) {
 	t.Parallel()
-	engines := slices.DeleteFunc(slices.Clone(periodEngines), func(e harness.Engine) bool { return e.Server == nil })
-	harness.Each(t, engines, func(t *testing.T, s *harness.Scratch) {
+	harness.Each(t, serverEngines, func(t *testing.T, s *harness.Scratch) {
 		p := periodsOf(t, s)
 		old, new := p.numbering(t, "A{n}"), p.numbering(t, "B{n}")
 		for i, end := range []string{"ROLLBACK", "COMMIT"} {
@@ -338,8 +337,7 @@ func (s *session) tryAll(queries ...string) error {
 // again; with a row that is older it does not fail. On MariaDB it never does.
 func TestPeriodSnapshot(t *testing.T) {
 	t.Parallel()
-	engines := slices.DeleteFunc(slices.Clone(periodEngines), func(e harness.Engine) bool { return e.Server == nil })
-	harness.Each(t, engines, func(t *testing.T, s *harness.Scratch) {
+	harness.Each(t, serverEngines, func(t *testing.T, s *harness.Scratch) {
 		p := periodsOf(t, s)
 		q := p.numbering(t, "{year}-{n}")
 		begin := []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "BEGIN", "SELECT COUNT(*) FROM keyfill_sequences"}

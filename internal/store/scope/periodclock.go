@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/anchor"
-	"github.com/keyfill/keyfill/internal/calendar"
 	"github.com/keyfill/keyfill/internal/store"
 )
 
@@ -17,29 +16,29 @@ const (
 	lastInstant  = "9999-12-31 23:59:59"
 )
 
-// instants returns the bounds of a period as arguments of a statement that compares the
-// clock.
-func (s *Rows) instants(p calendar.Period) (begin, end string) {
-	begin, end = p.Begin.Format(instant), p.End.Format(instant)
-	if p.Begin.Year() < 1 {
+// instants returns the bounds of the draw's period as arguments of a statement that compares
+// the clock.
+func (d draw) instants() (begin, end string) {
+	begin, end = d.period.Begin.Format(instant), d.period.End.Format(instant)
+	if d.period.Begin.Year() < 1 {
 		begin = firstInstant
 	}
-	if p.End.Year() > 9999 {
+	if d.period.End.Year() > 9999 {
 		end = lastInstant
 	}
-	zone := s.store.Engine.Clock.Zone
+	zone := d.store.Engine.Clock.Zone
 	return begin + zone, end + zone
 }
 
 // stays reports whether the server's clock still stands in the period of a draw.
-func (s *Rows) stays(ctx context.Context, d draw) (bool, error) {
-	at, err := s.askClock(ctx, s.store)
+func (d draw) stays(ctx context.Context) (bool, error) {
+	at, err := d.scope.askClock(ctx, d.store)
 	return d.period.Has(at), err
 }
 
 // askClock returns the time of the server's clock. It remembers the difference from the clock
 // of the process, for the next draw.
-func (s *Rows) askClock(ctx context.Context, on *store.Store) (time.Time, error) {
+func (q *Scope) askClock(ctx context.Context, on *store.Store) (time.Time, error) {
 	row, err := on.Conn.Query(ctx, "SELECT "+on.Engine.Clock.Text+on.Engine.Expressions.Dual, nil)
 	if err != nil {
 		return time.Time{}, err
@@ -51,23 +50,21 @@ func (s *Rows) askClock(ctx context.Context, on *store.Store) (time.Time, error)
 	if err != nil {
 		return time.Time{}, errClock
 	}
-	p := s.scope.Periods
-	p.ahead.Store(int64(at.Sub(p.now())))
-	p.asked.Store(true)
+	q.Periods.ahead.Store(int64(at.Sub(q.Periods.now())))
+	q.Periods.asked.Store(true)
 	return at, nil
 }
 
 // askFirst asks for the time of the server's clock before the first draw by the clock, so
 // that no row is made for the period of a process's clock that is wrong.
-func (s *Rows) askFirst(ctx context.Context) error {
-	q := s.scope
+func (q *Scope) askFirst(ctx context.Context) error {
 	if q.Latest == nil || q.Latest.Engine.Clock.Now == "" || q.Periods.asked.Load() {
 		return nil
 	}
 	limited, cancel := context.WithTimeout(ctx, latestLimit)
 	defer cancel()
-	if _, err := s.askClock(limited, q.Latest); err != nil {
-		return s.beside(ctx, err)
+	if _, err := q.askClock(limited, q.Latest); err != nil {
+		return q.beside(ctx, err)
 	}
 	return nil
 }

@@ -23,18 +23,19 @@ func (s *Rows) ClosePeriod(ctx context.Context, p calendar.Period) (closed int, 
 	// at it after it has made the row; so either that process sees that the period is closed,
 	// or its row is found below.
 	name := s.scope.PeriodRowFor(nil, p.Name)
-	rows, err := s.look(ctx, s.store, name)
+	rows := periodRows{s.scope, s.store}
+	known, err := rows.look(ctx, name)
 	if err != nil {
 		return 0, s.failed(err)
 	}
-	_, isThere := rows[name]
+	_, isThere := known[name]
 	if !isThere {
-		if err := s.makeRow(ctx, s.store, nil, p, true); err != nil {
+		if err := rows.makeOne(ctx, nil, p, true); err != nil {
 			return 0, s.failed(err)
 		}
 	}
 	// Another process may have made the row meanwhile, which is open then.
-	if closed, err = s.turn(ctx, s.store, name, false); err != nil {
+	if closed, err = rows.turn(ctx, name, false); err != nil {
 		return 0, s.failed(err)
 	}
 	if !isThere {
@@ -47,7 +48,7 @@ func (s *Rows) ClosePeriod(ctx context.Context, p calendar.Period) (closed int, 
 // ReopenPeriod opens a period that was closed by mistake: numbers go on where they stood. It
 // returns how many rows it has opened, 0 if the period was not closed.
 func (s *Rows) ReopenPeriod(ctx context.Context, p calendar.Period) (opened int, err error) {
-	if opened, err = s.turn(ctx, s.store, s.scope.PeriodRowFor(nil, p.Name), true); err != nil {
+	if opened, err = (periodRows{s.scope, s.store}).turn(ctx, s.scope.PeriodRowFor(nil, p.Name), true); err != nil {
 		return 0, s.failed(err)
 	}
 	parents, err := s.turnParents(ctx, p, true)
@@ -64,7 +65,7 @@ func (s *Rows) turnParents(ctx context.Context, p calendar.Period, open bool) (t
 		if r.Parent == "" || r.Period.Name != p.Name || r.Closed != open {
 			return nil
 		}
-		n, err := s.turn(ctx, s.store, r.Name, open)
+		n, err := periodRows{s.scope, s.store}.turn(ctx, r.Name, open)
 		turned += n
 		return s.failed(err)
 	})
@@ -72,9 +73,9 @@ func (s *Rows) turnParents(ctx context.Context, p calendar.Period, open bool) (t
 }
 
 // turn closes or opens a row, and returns 1 if it has changed it.
-func (s *Rows) turn(ctx context.Context, at *store.Store, name string, open bool) (int, error) {
-	turn := at.Engine.TurnPeriod(open)
-	n, err := at.Conn.Exec(ctx, turn.Text, turn.Bind(engine.Values{Name: name}))
+func (r periodRows) turn(ctx context.Context, name string, open bool) (int, error) {
+	turn := r.at.Engine.TurnPeriod(open)
+	n, err := r.at.Conn.Exec(ctx, turn.Text, turn.Bind(engine.Values{Name: name}))
 	return int(n), err
 }
 

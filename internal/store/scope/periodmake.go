@@ -53,29 +53,29 @@ func (s *Rows) ensure(ctx context.Context, d draw) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, latestLimit)
 	defer cancel()
-	err := s.makeRows(limited, q.Latest, d.values, periods...)
+	err := periodRows{q, q.Latest}.make(limited, d.values, periods...)
 	if err != nil && ctx.Err() == nil {
 		// An INSERT waits for a transaction that has drawn from the row meanwhile, which is no
 		// reason to fail.
 		limited, cancel := context.WithTimeout(ctx, latestLimit)
 		defer cancel()
-		if rows, again := s.look(limited, q.Latest, d.row.Name); again == nil && len(rows) > 0 {
+		if rows, again := (periodRows{q, q.Latest}).look(limited, d.row.Name); again == nil && len(rows) > 0 {
 			return nil
 		}
 	}
 	if err != nil {
-		return s.beside(ctx, err)
+		return q.beside(ctx, err)
 	}
 	q.Periods.made.add(d.row.Name)
 	return nil
 }
 
 // beside returns the error of a statement on [Scope].Latest.
-func (s *Rows) beside(ctx context.Context, err error) error {
+func (q *Scope) beside(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	failed := s.scope.Latest.Failed(s.scope.Name, err)
+	failed := q.Latest.Failed(q.Name, err)
 	if errors.Is(failed, keysource.ErrStoreState) {
 		return failed // a refusal, such as a missing right
 	}
@@ -99,7 +99,7 @@ func (s *Rows) makeMissing(ctx context.Context, d draw, missing int) error {
 		made.remove(d.row.Name)
 		return nil
 	}
-	if err := s.makeRows(ctx, s.store, d.values, d.period); err != nil {
+	if err := (periodRows{s.scope, s.store}).make(ctx, d.values, d.period); err != nil {
 		return s.store.ToldGone(ctx, s.scope.Name, err)
 	}
 	// If ensure looked for the row, it would not see it, and wait for this transaction.
@@ -110,88 +110,94 @@ func (s *Rows) makeMissing(ctx context.Context, d draw, missing int) error {
 // makeTries is how often a row is made that is not found afterwards.
 const makeTries = 3
 
-// makeRows makes the rows of a parent in several periods, as far as they are missing.
-func (s *Rows) makeRows(ctx context.Context, at *store.Store, values []any, periods ...calendar.Period) error {
+// periodRows makes and changes rows of periods on a store, which may be [Scope].Latest.
+type periodRows struct {
+	scope *Scope
+	at    *store.Store
+}
+
+// make makes the rows of a parent in several periods, as far as they are missing.
+func (r periodRows) make(ctx context.Context, values []any, periods ...calendar.Period) error {
 	var names []string
 	for _, p := range periods {
-		names = append(names, s.scope.PeriodRowFor(values, p.Name))
+		names = append(names, r.scope.PeriodRowFor(values, p.Name))
 		if len(values) > 0 {
-			names = append(names, s.scope.PeriodRowFor(nil, p.Name))
+			names = append(names, r.scope.PeriodRowFor(nil, p.Name))
 		}
 	}
 	// An INSERT of a row that exists would wait for a transaction that has drawn from it, also
 	// if it is this one.
-	rows, err := s.look(ctx, at, names...)
+	rows, err := r.look(ctx, names...)
 	if err != nil {
 		return err
 	}
 	var made []calendar.Period
 	for _, p := range periods {
-		if _, isThere := rows[s.scope.PeriodRowFor(values, p.Name)]; isThere {
+		if _, isThere := rows[r.scope.PeriodRowFor(values, p.Name)]; isThere {
 			continue
 		}
-		isClosed := len(values) > 0 && rows[s.scope.PeriodRowFor(nil, p.Name)] < 0
-		if err := s.makeRow(ctx, at, values, p, isClosed); err != nil {
+		isClosed := len(values) > 0 && rows[r.scope.PeriodRowFor(nil, p.Name)] < 0
+		if err := r.makeOne(ctx, values, p, isClosed); err != nil {
 			return err
 		}
 		if len(values) > 0 && !isClosed {
 			made = append(made, p)
 		}
 	}
-	return s.closeMade(ctx, at, values, made)
+	return r.closeMade(ctx, values, made)
 }
 
-// makeRow makes the row of a parent in a period, which may be closed.
-func (s *Rows) makeRow(ctx context.Context, at *store.Store, values []any, p calendar.Period, isClosed bool) error {
-	first, err := s.firstIn(ctx, at, values, p)
+// makeOne makes the row of a parent in a period, which may be closed.
+func (r periodRows) makeOne(ctx context.Context, values []any, p calendar.Period, isClosed bool) error {
+	first, err := r.first(ctx, values, p)
 	if err != nil {
 		return err
 	}
 	if isClosed {
 		first = -first
 	}
-	v := engine.Values{Name: s.scope.PeriodRowFor(values, p.Name), Next: first, Table: "", Column: "", Parameters: ParentParameters}
-	_, err = at.Conn.Exec(ctx, at.Engine.Rows.Make.Text, at.Engine.Rows.Make.Bind(v))
+	v := engine.Values{Name: r.scope.PeriodRowFor(values, p.Name), Next: first, Table: "", Column: "", Parameters: ParentParameters}
+	_, err = r.at.Conn.Exec(ctx, r.at.Engine.Rows.Make.Text, r.at.Engine.Rows.Make.Bind(v))
 	return err
 }
 
 // closeMade closes rows that have just been made if their periods were closed before the rows
 // were committed, by a process that did not see them: see ClosePeriod.
-func (s *Rows) closeMade(ctx context.Context, at *store.Store, values []any, made []calendar.Period) error {
+func (r periodRows) closeMade(ctx context.Context, values []any, made []calendar.Period) error {
 	if len(made) == 0 {
 		return nil
 	}
 	var closings []string
 	for _, p := range made {
-		closings = append(closings, s.scope.PeriodRowFor(nil, p.Name))
+		closings = append(closings, r.scope.PeriodRowFor(nil, p.Name))
 	}
-	rows, err := s.look(ctx, at, closings...)
+	rows, err := r.look(ctx, closings...)
 	for i, p := range made {
 		if err == nil && rows[closings[i]] < 0 {
-			_, err = s.turn(ctx, at, s.scope.PeriodRowFor(values, p.Name), false)
+			_, err = r.turn(ctx, r.scope.PeriodRowFor(values, p.Name), false)
 		}
 	}
 	return err
 }
 
-// firstIn returns the first number of a parent in a period whose row is missing.
-func (s *Rows) firstIn(ctx context.Context, at *store.Store, values []any, p calendar.Period) (int64, error) {
-	first := max(s.scope.Start, 1)
-	if s.scope.Periods.Greatest == nil || len(values) != len(s.scope.Within) {
+// first returns the first number of a parent in a period whose row is missing.
+func (r periodRows) first(ctx context.Context, values []any, p calendar.Period) (int64, error) {
+	first := max(r.scope.Start, 1)
+	if r.scope.Periods.Greatest == nil || len(values) != len(r.scope.Within) {
 		return first, nil
 	}
-	greatest, err := s.scope.Periods.Greatest(ctx, at, values, p)
+	greatest, err := r.scope.Periods.Greatest(ctx, r.at, values, p)
 	return max(first, min(greatest, store.MaxReserved)+1), err
 }
 
 // look returns the next values of the rows called so, as far as they exist. It waits for no
 // lock.
-func (s *Rows) look(ctx context.Context, at *store.Store, names ...string) (map[string]int64, error) {
+func (r periodRows) look(ctx context.Context, names ...string) (map[string]int64, error) {
 	args := make([]any, len(names))
 	for i, name := range names {
 		args[i] = name
 	}
-	all, err := at.Conn.Rows(ctx, at.Engine.LookFor(len(names)), args)
+	all, err := r.at.Conn.Rows(ctx, r.at.Engine.LookFor(len(names)), args)
 	if err != nil {
 		return nil, err
 	}

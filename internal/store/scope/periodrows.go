@@ -55,9 +55,9 @@ func (s *Rows) ReservePeriod(ctx context.Context, values []any, given *calendar.
 		if err := s.ensure(ctx, d); err != nil {
 			return Taken{}, err
 		}
-		got, found, err := s.take(ctx, d)
+		got, found, err := d.take(ctx)
 		if err == nil && (found == foundNothing || found == foundOther) {
-			found, err = s.why(ctx, d, found)
+			found, err = d.why(ctx, found)
 		}
 		switch {
 		case err != nil:
@@ -87,6 +87,8 @@ var errPeriodTries = anchor.New("contention", "the row of its period was changed
 
 // draw is one try to reserve numbers.
 type draw struct {
+	scope   *Scope
+	store   *store.Store
 	values  []any
 	period  calendar.Period
 	byClock bool // the period is a guess, which the statement compares with the server's clock
@@ -97,11 +99,11 @@ type draw struct {
 // drawFrom returns a draw from the given period, or from the one in which the clock is
 // expected to stand.
 func (s *Rows) drawFrom(ctx context.Context, values []any, given *calendar.Period, n int64) (draw, error) {
-	d := draw{values: values, n: n}
+	d := draw{scope: s.scope, store: s.store, values: values, n: n}
 	if given != nil {
 		d.period = *given
 	} else {
-		if err := s.askFirst(ctx); err != nil {
+		if err := s.scope.askFirst(ctx); err != nil {
 			return d, err
 		}
 		var err error
@@ -110,13 +112,13 @@ func (s *Rows) drawFrom(ctx context.Context, values []any, given *calendar.Perio
 		}
 		d.byClock = s.store.Engine.Clock.Now != ""
 	}
-	d.row = s.periodRow(values, d.period)
+	d.row = s.scope.periodRow(values, d.period)
 	return d, nil
 }
 
 // periodRow returns the sequence that names the row of a parent (such as a branch) in a period.
-func (s *Rows) periodRow(values []any, p calendar.Period) *sequence.Sequence {
-	return &sequence.Sequence{Name: s.scope.PeriodRowFor(values, p.Name), Columns: []store.Column{s.scope.Column}, Bounds: sequence.Bounds{Max: s.scope.Max}}
+func (q *Scope) periodRow(values []any, p calendar.Period) *sequence.Sequence {
+	return &sequence.Sequence{Name: q.PeriodRowFor(values, p.Name), Columns: []store.Column{q.Column}, Bounds: sequence.Bounds{Max: q.Max}}
 }
 
 // limit returns the greatest next value from which the draw can reserve.
@@ -135,33 +137,33 @@ const (
 	foundAgain // the row fits, or another period begins: the next try may succeed
 )
 
-// valuesOf returns the arguments of the statements of a draw.
-func (s *Rows) valuesOf(d draw) engine.Values {
+// arguments returns the arguments of the statements of a draw.
+func (d draw) arguments() engine.Values {
 	v := engine.Values{
 		Name: d.row.Name, Count: d.n, Floor: int64(1), Limit: d.limit(),
-		Old: ParentParameters, Parameters: s.scope.Periods.parameters(),
+		Old: ParentParameters, Parameters: d.scope.Periods.parameters(),
 	}
 	if d.byClock {
-		v.Begin, v.End = s.instants(d.period)
+		v.Begin, v.End = d.instants()
 	}
 	return v
 }
 
 // form returns which statements a draw needs.
-func (s *Rows) form(d draw) engine.PeriodForm {
-	return engine.PeriodForm{ByClock: d.byClock, Writes: s.scope.Periods.Template != ""}
+func (d draw) form() engine.PeriodForm {
+	return engine.PeriodForm{ByClock: d.byClock, Writes: d.scope.Periods.Template != ""}
 }
 
 // take reserves the numbers of a draw.
-func (s *Rows) take(ctx context.Context, d draw) (got Taken, f found, err error) {
-	statements := s.store.Engine.Period(s.form(d))
+func (d draw) take(ctx context.Context) (got Taken, f found, err error) {
+	statements := d.store.Engine.Period(d.form())
 	if statements.Reserve.Text == "" {
-		return s.takeLocked(ctx, d)
+		return d.takeLocked(ctx)
 	}
-	if err := s.store.Proof.Prepare(ctx); err != nil {
+	if err := d.store.Proof.Prepare(ctx); err != nil {
 		return got, foundNothing, err
 	}
-	answer, err := s.store.Update(ctx, statements.Reserve, s.valuesOf(d))
+	answer, err := d.store.Update(ctx, statements.Reserve, d.arguments())
 	if err != nil || answer == nil {
 		return got, foundNothing, err
 	}
@@ -188,17 +190,17 @@ var errParameters = anchor.New("parameters", "the row of its period has other pa
 
 // takeLocked reserves the numbers of a draw on an engine whose UPDATE returns no values, in
 // the transaction that is open, or in one of its own.
-func (s *Rows) takeLocked(ctx context.Context, d draw) (got Taken, f found, err error) {
+func (d draw) takeLocked(ctx context.Context) (got Taken, f found, err error) {
 	// Asking for the server takes a connection, of which the pool may have no other one.
-	query, err := s.store.Server.PutInto(ctx, s.store.Engine.Period(s.form(d)).Locked.Text)
+	query, err := d.store.Server.PutInto(ctx, d.store.Engine.Period(d.form()).Locked.Text)
 	if err != nil {
 		return got, foundNothing, err
 	}
-	if s.store.Inside {
-		return s.takeOn(ctx, s.store.Conn, query, d)
+	if d.store.Inside {
+		return d.takeOn(ctx, d.store.Conn, query)
 	}
-	err = s.store.Conn.Transact(ctx, func(c store.Conn) (err error) {
-		got, f, err = s.takeOn(ctx, c, query, d)
+	err = d.store.Conn.Transact(ctx, func(c store.Conn) (err error) {
+		got, f, err = d.takeOn(ctx, c, query)
 		return err
 	})
 	return got, f, err
@@ -206,9 +208,9 @@ func (s *Rows) takeLocked(ctx context.Context, d draw) (got Taken, f found, err 
 
 // takeOn reserves the numbers of a draw on a connection whose transaction is open: it reads
 // the row by a query, which locks it, and then replaces its next value.
-func (s *Rows) takeOn(ctx context.Context, c store.Conn, query string, d draw) (got Taken, f found, err error) {
-	form, v := s.form(d), s.valuesOf(d)
-	answer, err := c.Query(ctx, query, s.store.Engine.Period(form).Locked.Bind(v))
+func (d draw) takeOn(ctx context.Context, c store.Conn, query string) (got Taken, f found, err error) {
+	form, v := d.form(), d.arguments()
+	answer, err := c.Query(ctx, query, d.store.Engine.Period(form).Locked.Bind(v))
 	if err != nil || answer == nil {
 		return got, foundNothing, err
 	}
@@ -228,11 +230,11 @@ func (s *Rows) takeOn(ctx context.Context, c store.Conn, query string, d draw) (
 		return got, foundNothing, err
 	}
 	v.Next, v.Old, v.Incarnation = next+d.n, next, store.Text(answer[1])
-	swap := s.store.Engine.Period(form).Swap
-	if err := s.store.Proof.Prepare(ctx); err != nil {
+	swap := d.store.Engine.Period(form).Swap
+	if err := d.store.Proof.Prepare(ctx); err != nil {
 		return got, foundNothing, err
 	}
-	switch changed, err := c.Exec(ctx, s.store.Proof.AddTo(swap.Text), swap.Bind(v)); {
+	switch changed, err := c.Exec(ctx, d.store.Proof.AddTo(swap.Text), swap.Bind(v)); {
 	case err != nil:
 		return got, foundNothing, err
 	case changed > 1:
@@ -244,19 +246,19 @@ func (s *Rows) takeOn(ctx context.Context, c store.Conn, query string, d draw) (
 }
 
 // why finds out why a draw has found no row that fits, or a row that it could not change.
-func (s *Rows) why(ctx context.Context, d draw, f found) (found, error) {
+func (d draw) why(ctx context.Context, f found) (found, error) {
 	if d.byClock {
-		if stays, err := s.stays(ctx, d); !stays || err != nil {
+		if stays, err := d.stays(ctx); !stays || err != nil {
 			return foundAgain, err
 		}
 	}
 	switch {
 	case f == foundOther:
-		return foundAgain, s.store.Proof.Prove(ctx)
-	case s.store.Engine.Rows.ReturnsLastInsertID:
+		return foundAgain, d.store.Proof.Prove(ctx)
+	case d.store.Engine.Rows.ReturnsLastInsertID:
 		return foundNoRow, nil // the query that locks the row sees all committed rows
 	}
-	rows, err := s.look(ctx, s.store, d.row.Name)
+	rows, err := periodRows{d.scope, d.store}.look(ctx, d.row.Name)
 	next, isThere := rows[d.row.Name]
 	switch {
 	case err != nil:
@@ -268,7 +270,7 @@ func (s *Rows) why(ctx context.Context, d draw, f found) (found, error) {
 	case next > d.limit():
 		return foundTooFew, nil
 	}
-	return foundAgain, s.store.Proof.Prove(ctx)
+	return foundAgain, d.store.Proof.Prove(ctx)
 }
 
 // ReservePeriodAbove reserves as ReservePeriod does, for a parent and a period in which a
@@ -285,7 +287,7 @@ func (s *Rows) ReservePeriodAbove(ctx context.Context, values []any, given *cale
 		return got, false, err
 	case remedy != keysource.RemedyAdvance:
 		return Taken{}, true, s.scope.behindIn(got.Period)
-	case greatest >= s.periodRow(values, got.Period).Greatest():
+	case greatest >= s.scope.periodRow(values, got.Period).Greatest():
 		return Taken{}, true, s.scope.exhaustedIn(got.Period)
 	}
 	// The period stays the one in which the clock stood when the row was locked.
@@ -313,7 +315,7 @@ func (s *Rows) greatestIn(ctx context.Context, values []any, p calendar.Period) 
 	defer cancel()
 	latest, err := q.Periods.Greatest(limited, q.Latest, values, p)
 	if err != nil {
-		return 0, s.beside(ctx, err)
+		return 0, q.beside(ctx, err)
 	}
 	return max(greatest, latest), nil
 }
@@ -323,7 +325,7 @@ func (s *Rows) greatestIn(ctx context.Context, values []any, p calendar.Period) 
 // closed period. On a store of [store.Within] the row is locked until the transaction ends,
 // also if it is not raised.
 func (s *Rows) RaisePeriod(ctx context.Context, values []any, p calendar.Period, next int64) error {
-	d := draw{values: values, period: p, n: 1, row: s.periodRow(values, p)}
+	d := draw{scope: s.scope, store: s.store, values: values, period: p, n: 1, row: s.scope.periodRow(values, p)}
 	raise := s.store.Engine.RaisePeriod()
 	for missing := 1; ; missing++ {
 		if err := s.ensure(ctx, d); err != nil {
@@ -333,7 +335,7 @@ func (s *Rows) RaisePeriod(ctx context.Context, values []any, p calendar.Period,
 		if err != nil || changed > 0 {
 			return s.store.ToldGone(ctx, s.scope.Name, err)
 		}
-		stored, isThere, err := s.nextOf(ctx, d)
+		stored, isThere, err := d.next(ctx)
 		switch {
 		case err != nil:
 			return s.store.ToldGone(ctx, s.scope.Name, err)
@@ -348,19 +350,19 @@ func (s *Rows) RaisePeriod(ctx context.Context, values []any, p calendar.Period,
 	}
 }
 
-// nextOf returns the next value of the row of a draw, as the last commit has left it.
-func (s *Rows) nextOf(ctx context.Context, d draw) (next int64, isThere bool, err error) {
-	locked := s.store.Engine.Period(engine.PeriodForm{}).Locked
+// next returns the next value of the row of a draw, as the last commit has left it.
+func (d draw) next(ctx context.Context) (next int64, isThere bool, err error) {
+	locked := d.store.Engine.Period(engine.PeriodForm{}).Locked
 	if locked.Text == "" {
-		rows, err := s.look(ctx, s.store, d.row.Name)
+		rows, err := periodRows{d.scope, d.store}.look(ctx, d.row.Name)
 		next, isThere = rows[d.row.Name]
 		return next, isThere, err
 	}
-	query, err := s.store.Server.PutInto(ctx, locked.Text)
+	query, err := d.store.Server.PutInto(ctx, locked.Text)
 	if err != nil {
 		return 0, false, err
 	}
-	row, err := s.store.Conn.Query(ctx, query, locked.Bind(engine.Values{Name: d.row.Name}))
+	row, err := d.store.Conn.Query(ctx, query, locked.Bind(engine.Values{Name: d.row.Name}))
 	if err != nil || row == nil {
 		return 0, false, err
 	}
