@@ -281,7 +281,7 @@ func (s *Rows) ReservePeriodAbove(ctx context.Context, values []any, given *cale
 	if got, err = s.ReservePeriod(ctx, values, given, n); err != nil || remedy == keysource.RemedyWarn || s.scope.Periods.Greatest == nil {
 		return got, false, err
 	}
-	greatest, err := s.greatestIn(ctx, values, got.Period)
+	greatest, err := s.GreatestInPeriod(ctx, values, got.Period)
 	switch {
 	case err != nil || got.First > greatest:
 		return got, false, err
@@ -297,15 +297,10 @@ func (s *Rows) ReservePeriodAbove(ctx context.Context, values []any, given *cale
 	return got, true, err
 }
 
-// GreatestInPeriod returns the greatest number of a parent in a period that is in use, 0 if
-// there is none. [Periods].Greatest must be set.
-func (s *Rows) GreatestInPeriod(ctx context.Context, values []any, p calendar.Period) (int64, error) {
-	return s.greatestIn(ctx, values, p)
-}
-
-// greatestIn returns the greatest number in use: the greater one of what this transaction
+// GreatestInPeriod returns the greatest number of a parent in a period that is in use, 0 if there
+// is none. [Periods].Greatest must be set. It is the greater one of what this transaction
 // sees and what was committed last.
-func (s *Rows) greatestIn(ctx context.Context, values []any, p calendar.Period) (int64, error) {
+func (s *Rows) GreatestInPeriod(ctx context.Context, values []any, p calendar.Period) (int64, error) {
 	q := s.scope
 	greatest, err := q.Periods.Greatest(ctx, s.store, values, p)
 	if err != nil || q.Latest == nil || !s.store.Inside {
