@@ -340,3 +340,28 @@ func TestNumbersChecked(t *testing.T) {
 		}
 	})
 }
+
+// TestPeriodRowsBeforehand: the rows of a period and of the next one are there after the first
+// INSERT, whose rollback does not undo that; on SQLite, which has one writer, it does.
+func TestPeriodRowsBeforehand(t *testing.T) {
+	t.Parallel()
+	eachPeriodMode(t, func(t *testing.T, s *harness.Scratch, mode string) {
+		db, _ := s.Open(t, periodic("{year}-{n:05}", mode, nil))
+		undone := errors.New("undone")
+		if err := harness.InTx(db, func(tx *sql.Tx) error {
+			if _, err := tx.Exec("INSERT INTO t (a) VALUES (1)"); err != nil {
+				return err
+			}
+			return undone
+		}); err != undone {
+			t.Fatal(err)
+		}
+		want := int64(2)
+		if s.Dialect.OneWriter {
+			want = 0
+		}
+		if rows := harness.CountInt(t, s.Raw, "SELECT COUNT(*) FROM keyfill_sequences WHERE name LIKE 't.no[%'"); rows != want {
+			t.Errorf("%d rows of periods, want %d", rows, want)
+		}
+	})
+}
