@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -275,15 +276,20 @@ func TestPeriodTemplate(t *testing.T) {
 	eachPeriodMode(t, func(t *testing.T, s *harness.Scratch, mode string) {
 		by := func(src *policy.Source) { src.Period.Column = "issued_on" }
 		older, _ := s.Open(t, periodic("INV-{year}-{n:04}", mode, by))
-		newer, _ := s.Open(t, periodic("R{yy}/{n:06}", mode, by))
+		var log strings.Builder
+		newer, _ := s.OpenWith(t, keyfill.Options{Policy: periodic("R{yy}/{n:06}", mode, by), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		place := s.Placeholders("INSERT INTO t (issued_on, a) VALUES (?, ?)")
 		harness.Exec(t, older, place, "2025-01-01", 1)
 		harness.Exec(t, newer, place, "2025-01-01", 2)
+		harness.Exec(t, newer, place, "2025-12-01", 0)
 		harness.Exec(t, newer, place, "2026-01-01", 3)
 		harness.Exec(t, older, place, "2026-01-01", 4)
 		harness.Exec(t, older, place, "2025-01-01", 5)
-		if got, want := strings.Join(numbersOf(t, s), " "), "INV-2025-0001 INV-2025-0002 R26/000001 R26/000002 INV-2025-0003"; got != want {
+		if got, want := strings.Join(numbersOf(t, s), " "), "INV-2025-0003 INV-2025-0001 INV-2025-0002 R26/000001 R26/000002 INV-2025-0004"; got != want {
 			t.Errorf("stored %s, want %s", got, want)
+		}
+		if told := strings.Count(log.String(), "another format"); told != 1 || !strings.Contains(log.String(), "period=2025") {
+			t.Errorf("the log says %d times that a period has another format: %s", told, log.String())
 		}
 	})
 }
