@@ -12,7 +12,7 @@ import (
 // looked up, not read: their words do not count.
 var shortPages = []string{
 	"docs/check.md", "docs/faq.md", "docs/guarantees.md", "docs/keys.md", "docs/kubernetes.md", "docs/layouts.md",
-	"docs/limits.md", "docs/operating.md", "docs/pool.md", "docs/setup.md", "docs/sources.md", "docs/transactions.md",
+	"docs/limits.md", "docs/numbers.md", "docs/operating.md", "docs/pool.md", "docs/setup.md", "docs/sources.md", "docs/transactions.md",
 }
 
 const (

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/DATA-DOG/go-sqlmock"
 
@@ -28,6 +29,7 @@ var kinds = []struct {
 	{policy.Source{Kind: policy.KindComposite, Worker: new(7), Length: 24},
 		[2]any{"007202001010000000010000", "007202001010000000020000"}, "'007202001010000000010000'"},
 	{policy.Source{Kind: policy.KindCoprime, Length: 3, K: 63}, [2]any{"011", "022"}, "'011'"},
+	{policy.Source{Kind: policy.KindSequence, Format: "INV/{n:05}"}, [2]any{"INV/00001", "INV/00002"}, "'INV/00001'"},
 }
 
 // TestKinds: keys that are made of numbers are made of the stand-in's numbers, and are
@@ -60,6 +62,39 @@ func TestKinds(t *testing.T) {
 			}
 			keyfilltest.AssertSQL(t, cfg, `EXPLAIN INSERT INTO things (a) VALUES (1)`, `EXPLAIN INSERT INTO things (a, "id") VALUES (1, `+dummy+`)`)
 		})
+	}
+}
+
+// TestPeriods: numbers begin again with each period of the test's clock, or of the date in the
+// row, and within each parent.
+func TestPeriods(t *testing.T) {
+	joined := policy.Source{Kind: policy.KindSequence, Transaction: policy.TransactionJoined, Format: "INV-{year}-{n:03}", Period: policy.Period{Every: "year"}}
+	cfg := configOf(joined)
+	clock := time.Date(2025, 12, 31, 23, 59, 59, 0, time.UTC)
+	cfg.Now = func() time.Time { return clock }
+	db, mock := keyfilltest.New(t, cfg)
+	for _, want := range []string{"INV-2025-001", "INV-2025-002", "INV-2026-001"} {
+		if want == "INV-2026-001" {
+			clock = clock.Add(time.Second)
+		}
+		mock.ExpectExec(`INSERT INTO things (a, "id") VALUES ($1, $2)`).WithArgs(1, want).WillReturnResult(sqlmock.NewResult(0, 1))
+		if _, err := db.Exec(`INSERT INTO things (a) VALUES ($1)`, 1); err != nil {
+			t.Error(err)
+		}
+	}
+	joined.Period.Column = "d"
+	joined.Format, joined.Scope = "{column:branch}{yy}{n:03}", &policy.Scope{{Column: "branch", Type: policy.ScopeText}}
+	db, mock = keyfilltest.New(t, configOf(joined))
+	text := `INSERT INTO things (d, branch) VALUES ($1, $2), ($3, $4), ($5, $6)`
+	mock.ExpectExec(`INSERT INTO things (d, branch, "id") VALUES ($1, $2, $7), ($3, $4, $8), ($5, $6, $9)`).
+		WithArgs("2025-12-31", "N", "2026-01-01", "S", "2025-01-01", "N", "N25001", "S26001", "N25002").WillReturnResult(sqlmock.NewResult(0, 3))
+	if _, err := db.Exec(text, "2025-12-31", "N", "2026-01-01", "S", "2025-01-01", "N"); err != nil {
+		t.Error(err)
+	}
+	for _, date := range []any{nil, "31.12.2025", 20251231, time.Date(2025, 12, 31, 23, 0, 0, 0, time.UTC)} {
+		if _, err := db.Exec(`INSERT INTO things (d, branch) VALUES ($1, $2)`, date, "N"); err == nil || strings.Contains(err.Error(), "2025") {
+			t.Errorf("%v: %v", date, err)
+		}
 	}
 }
 

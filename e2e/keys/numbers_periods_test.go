@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -275,15 +277,20 @@ func TestPeriodTemplate(t *testing.T) {
 	eachPeriodMode(t, func(t *testing.T, s *harness.Scratch, mode string) {
 		by := func(src *policy.Source) { src.Period.Column = "issued_on" }
 		older, _ := s.Open(t, periodic("INV-{year}-{n:04}", mode, by))
-		newer, _ := s.Open(t, periodic("R{yy}/{n:06}", mode, by))
+		var log strings.Builder
+		newer, _ := s.OpenWith(t, keyfill.Options{Policy: periodic("R{yy}/{n:06}", mode, by), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		place := s.Placeholders("INSERT INTO t (issued_on, a) VALUES (?, ?)")
 		harness.Exec(t, older, place, "2025-01-01", 1)
 		harness.Exec(t, newer, place, "2025-01-01", 2)
+		harness.Exec(t, newer, place, "2025-12-01", 0)
 		harness.Exec(t, newer, place, "2026-01-01", 3)
 		harness.Exec(t, older, place, "2026-01-01", 4)
 		harness.Exec(t, older, place, "2025-01-01", 5)
-		if got, want := strings.Join(numbersOf(t, s), " "), "INV-2025-0001 INV-2025-0002 R26/000001 R26/000002 INV-2025-0003"; got != want {
+		if got, want := strings.Join(numbersOf(t, s), " "), "INV-2025-0003 INV-2025-0001 INV-2025-0002 R26/000001 R26/000002 INV-2025-0004"; got != want {
 			t.Errorf("stored %s, want %s", got, want)
+		}
+		if told := strings.Count(log.String(), "another format"); told != 1 || !strings.Contains(log.String(), "period=2025") {
+			t.Errorf("the log says %d times that a period has another format: %s", told, log.String())
 		}
 	})
 }
@@ -337,6 +344,94 @@ func TestNumbersChecked(t *testing.T) {
 		}
 		if got := found(scoped("{column:branch}-{n:05}"), ""); strings.Contains(got, "scope:") || strings.Contains(got, "not-unique") {
 			t.Errorf("a text with its scope: %s", got)
+		}
+	})
+}
+
+// TestPeriodRowsBeforehand: the rows of a period and of the next one are there after the first
+// INSERT, whose rollback does not undo that; on SQLite, which has one writer, it does.
+func TestPeriodRowsBeforehand(t *testing.T) {
+	t.Parallel()
+	eachPeriodMode(t, func(t *testing.T, s *harness.Scratch, mode string) {
+		db, _ := s.Open(t, periodic("{year}-{n:05}", mode, nil))
+		undone := errors.New("undone")
+		if err := harness.InTx(db, func(tx *sql.Tx) error {
+			if _, err := tx.Exec("INSERT INTO t (a) VALUES (1)"); err != nil {
+				return err
+			}
+			return undone
+		}); err != undone {
+			t.Fatal(err)
+		}
+		want := int64(2)
+		if s.Dialect.OneWriter {
+			want = 0
+		}
+		if rows := harness.CountInt(t, s.Raw, "SELECT COUNT(*) FROM keyfill_sequences WHERE name LIKE 't.no[%'"); rows != want {
+			t.Errorf("%d rows of periods, want %d", rows, want)
+		}
+	})
+}
+
+// TestPeriodFaults: a number that is in use, a row that was set back and a closed period are
+// found, and the next INSERT goes on as the policy says.
+func TestPeriodFaults(t *testing.T) {
+	t.Parallel()
+	eachPeriodMode(t, func(t *testing.T, s *harness.Scratch, mode string) {
+		open := func(change func(*policy.Source)) *sql.DB {
+			db, _ := s.Open(t, periodic("{year}-{n:03}", mode, func(src *policy.Source) {
+				src.Period.Column = "issued_on"
+				if change != nil {
+					change(src)
+				}
+			}))
+			return db
+		}
+		place := s.Placeholders("INSERT INTO t (issued_on, a) VALUES (?, ?)")
+		plain := open(nil)
+		advances := open(func(src *policy.Source) {
+			src.OnBehind, src.OnStoreRollback = keysource.RemedyAdvance, keysource.RemedyAdvance
+		})
+		for _, db := range []*sql.DB{plain, advances} {
+			harness.Exec(t, db, place, "2025-01-01", 1)
+		}
+		harness.Exec(t, s.Raw, "INSERT INTO t (no, issued_on, a) VALUES ('2025-003', '2025-01-01', 1), ('2025-004', '2025-01-01', 1)")
+		for _, c := range []struct {
+			db   *sql.DB
+			want error
+		}{{plain, keysource.ErrStoreBehind}, {advances, nil}} {
+			harness.Exec(t, s.Raw, "UPDATE keyfill_sequences SET next_value = 3 WHERE name = 't.no[2025]'")
+			if _, err := c.db.Exec(place, "2025-02-01", 1); err == nil {
+				t.Error("a number that is in use is stored again")
+			}
+			if _, err := c.db.Exec(place, "2025-02-01", 1); !errors.Is(err, c.want) {
+				t.Errorf("after a duplicate: %v, want %v", err, c.want)
+			}
+		}
+		harness.Exec(t, s.Raw, "UPDATE keyfill_sequences SET next_value = 10 WHERE name = 't.no[2025]'")
+		back := open(nil)
+		goesOn := open(func(src *policy.Source) { src.OnStoreRollback = keysource.RemedyAdvance })
+		for _, db := range []*sql.DB{back, goesOn} {
+			harness.Exec(t, db, place, "2025-03-01", 2)
+		}
+		harness.Exec(t, s.Raw, "UPDATE keyfill_sequences SET next_value = 5 WHERE name = 't.no[2025]'")
+		if _, err := back.Exec(place, "2025-03-01", 2); !errors.Is(err, store.ErrBack) {
+			t.Errorf("a row that was set back: %v", err)
+		}
+		harness.Exec(t, goesOn, place, "2025-03-01", 3)
+		if got := harness.KeysOf(t, s.Raw, context.Background(), "SELECT no FROM t WHERE a = 3"); len(got) != 1 || got[0] < "2025-012" {
+			t.Errorf("after a row was set back, %v is stored", got)
+		}
+		before := harness.CountInt(t, s.Raw, "SELECT COUNT(*) FROM t")
+		harness.Exec(t, s.Raw, "UPDATE keyfill_sequences SET next_value = -next_value WHERE name = 't.no[2025]'")
+		for _, db := range []*sql.DB{plain, goesOn, open(nil)} {
+			if _, err := db.Exec(place, "2025-12-31", 4); !errors.Is(err, store.ErrPeriodClosed) || !strings.Contains(err.Error(), "2025") {
+				t.Errorf("a closed period: %v", err)
+			}
+		}
+		harness.Exec(t, plain, place, "2026-01-01", 5)
+		if rows := harness.CountInt(t, s.Raw, "SELECT COUNT(*) FROM t"); rows != before+1 {
+			t.Errorf("%d rows, want %d", rows, before+1)
 		}
 	})
 }

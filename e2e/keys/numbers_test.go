@@ -318,3 +318,55 @@ func TestNumbersBehind(t *testing.T) {
 		}
 	})
 }
+
+// TestNumbersOddValues: a value with any characters is stored as it is, in a literal and as an
+// argument, whatever the settings of the session are.
+func TestNumbersOddValues(t *testing.T) {
+	t.Parallel()
+	engines := append(slices.Clone(numberEngines), harness.SQLiteMemory, harness.MySQLInterp, harness.PgxSimple, harness.PQDefault)
+	harness.Each(t, engines, func(t *testing.T, s *harness.Scratch) {
+		createNumbers(t, s)
+		cfg := formatted("{value:tenant}:{n:03}", func(src *policy.Source) {
+			src.Name, src.Exclusive, src.Create, src.Start = "{table}.{value:tenant}", true, new(true), 1
+		})
+		db, _ := s.Open(t, cfg)
+		db.SetMaxOpenConns(1)
+		settings := []string{""}
+		switch {
+		case s.Name == harness.PgxSimple.Name: // which needs standard_conforming_strings
+		case s.IsPostgres():
+			settings = append(settings, "SET standard_conforming_strings = off")
+		case s.Server != nil:
+			settings = append(settings, "SET sql_mode = 'NO_BACKSLASH_ESCAPES,STRICT_ALL_TABLES'", "SET sql_mode = 'ANSI_QUOTES'")
+		}
+		a := 0
+		var want []string
+		for i, setting := range settings {
+			if setting != "" {
+				harness.Exec(t, db, setting)
+			}
+			for _, tenant := range []string{`a'b`, `a\`, `a"b`, "é?", "$1;--"} {
+				ctx := keyfill.WithValue(context.Background(), "tenant", tenant)
+				for _, insert := range []func() error{
+					func() error {
+						_, err := db.ExecContext(ctx, fmt.Sprintf("INSERT INTO t (a) VALUES (%d)", a))
+						return err
+					},
+					func() error {
+						_, err := db.ExecContext(ctx, s.Placeholders("INSERT INTO t (a) VALUES (?)"), a)
+						return err
+					},
+				} {
+					if err := insert(); err != nil {
+						t.Fatalf("%s: %q: %v", setting, tenant, err)
+					}
+					want = append(want, fmt.Sprintf("%s:%03d", tenant, 2*i+1+a%2))
+					a++
+				}
+			}
+		}
+		if got := harness.KeysOf(t, db, context.Background(), "SELECT no FROM t ORDER BY a"); !slices.Equal(got, want) {
+			t.Errorf("stored %q, want %q", got, want)
+		}
+	})
+}

@@ -217,18 +217,21 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 		f.Severity, f.Message = Error, strings.TrimPrefix(keys.ErrNotUnique.Error(), "keyfill: ")
 	case !c.hasScope(t, i):
 		return // a finding about the scope (the columns of the parent) exists: an index of the remaining columns would refuse rows of a second parent
-	case k.Texts() != nil && k.Texts().AreApart() == nil:
 	case k.IsWithin():
-		index = nil
+		var within []string
 		for _, rc := range k.Rule.Scope {
 			if parent := t.found.Column(c.d, rc.Column); parent != nil {
-				index = append(index, parent.Name)
+				within = append(within, parent.Name)
 			}
 		}
-		index = append(index, col.Name)
-		if t.found.IsUniqueWith(col.Name, index) {
+		within = append(within, col.Name)
+		if t.found.IsUniqueWith(col.Name, within) {
 			return
 		}
+		if texts := k.Texts(); texts != nil && texts.AreApart() == nil {
+			break // the text shows all that distinguishes numberings
+		}
+		index = within
 		f.Message = "no unique index is on the key column and the columns that it is numbered within, so that nothing keeps a number from being stored twice"
 	case (len(k.StateValues()) > 0 || t.found.Partition || t.found.Split && !c.listsParts()) && t.found.IsInUnique(col.Name):
 		return // the index is enough: its other columns separate the rows of each state (stored counter), or of each partition

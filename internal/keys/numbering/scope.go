@@ -14,6 +14,7 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/calendar"
 	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
@@ -47,6 +48,7 @@ type ScopeRows struct {
 	Length int // the greatest length of a text in the key column; 0 if it has no bound
 
 	forms forms
+	told  sync.Map // the names of the periods for which the log has report.MessageOtherFormat
 }
 
 // ErrNoParent is returned when numbers are drawn without rows, so that the parents are
@@ -113,6 +115,11 @@ func (s *ScopeRows) numbered(ctx context.Context, g *relation.Session, t *table.
 		got, err := reserve(p, scopes[n])
 		if err != nil {
 			return nil, err
+		}
+		if w.texts != nil && got.template != "" && got.template != w.texts.String() {
+			if _, told := s.told.LoadOrStore(got.period.Name, true); !told && g != nil {
+				g.Tables.Log.Write(ctx, report.MessageOtherFormat, t.Table, t.KeyColumns[i].Name, got.period.Name)
+			}
 		}
 		m, err := w.mappingFor(p, got.period, got.template)
 		if err == nil {

@@ -59,6 +59,9 @@ var (
 		[]string{"table", "action", "mode", "reason", "remedy", "offset", "shape", "count"}}
 	MessageNotRaised = Message{slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
 		[]string{"table", "column"}}
+	// MessageOtherFormat is logged once for each period.
+	MessageOtherFormat = Message{slog.LevelWarn, "keyfill: a period is written with another format than the policy's",
+		[]string{"table", "column", "period"}}
 	// MessageSessionRead is logged for the first, the 10th, the 100th … statement that asks
 	// the session for a number which keyfill has made.
 	MessageSessionRead = Message{slog.LevelWarn, "keyfill: the session was asked for a number that keyfill has made",
@@ -76,7 +79,7 @@ func Messages() []Message {
 		MessageOpened, MessageStoreDown, MessageStoreBack, MessageWaited,
 		MessageLeaseTaken, MessageLeaseLost, MessageLeaseGivenBack, MessageRival, MessagePeers, MessageElsewhere,
 		MessageSuspect, MessageNearEnd, MessageBehind, MessageUnmatched, MessageUnfit,
-		MessageRefused, MessageUnfilled, MessageNotRaised, MessageSessionRead, MessageUnchecked, MessageFinding,
+		MessageRefused, MessageUnfilled, MessageNotRaised, MessageOtherFormat, MessageSessionRead, MessageUnchecked, MessageFinding,
 	}
 }
 
