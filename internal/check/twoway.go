@@ -5,6 +5,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
 )
 
 // Two servers that replicate keyfill's tables to each other both give out the same numbers
@@ -18,7 +19,7 @@ func (c *checker) lookAtTwoWay() error {
 		if one.bad || len(c.usesOf(name)) == 0 {
 			continue
 		}
-		found, err := one.store.TwoWay(c.ctx)
+		found, err := store.TwoWay(c.ctx, one.store)
 		if err != nil && c.ctx.Err() != nil {
 			return err
 		}

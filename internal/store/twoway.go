@@ -26,7 +26,7 @@ func (p *Peers) AreNone() bool { return p.none.Load() }
 // TwoWay returns a sign in words that another server writes into keyfill's tables too, and
 // replicates with this one; it is empty if there is none. The error is the server's own if
 // the user may not ask.
-func (s *Store) TwoWay(ctx context.Context) (sign string, err error) {
+func TwoWay(ctx context.Context, s *Store) (sign string, err error) {
 	for _, query := range s.Engine.TwoWay.Signs {
 		var row []any
 		row, err = s.Conn.Query(ctx, query, nil)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/store"
 )
 
 // peerPatience is how long a look for other servers may take.
@@ -26,7 +27,7 @@ func (s *Stores) WarnOfPeers(log report.Log, name string) {
 	s.endLooks = append(s.endLooks, cancel)
 	s.looks.Go(func() {
 		defer cancel()
-		sign, err := o.TwoWay(ctx)
+		sign, err := store.TwoWay(ctx, o.Store)
 		if err != nil || sign == "" {
 			return // keyfill check says what the user may not ask
 		}

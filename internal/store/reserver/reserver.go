@@ -171,7 +171,7 @@ func (r *Reserver) ReserveRow(ctx context.Context, n, seen int64) (keysource.Res
 				got.N = n
 			}
 			if r.store.Pooled && (!r.writer.settled.Load() || strings.Contains(got.Server, store.ForeignMark)) {
-				if err := r.noteWriter(ctx, &got); err != nil {
+				if err := noteWriter(ctx, r, &got); err != nil {
 					return keysource.Reservation{}, err
 				}
 			}

@@ -71,7 +71,7 @@ func (w *writer) sign() {
 func Signs(s *store.Store) bool { return s.Engine.TwoWay.Hint != "" }
 
 // namesWriter reports whether the row of the sequence names the server that writes it.
-func (r *Reserver) namesWriter() bool {
+func namesWriter(r *Reserver) bool {
 	q := &r.sequence
 	return r.store.Pooled && Signs(r.store) && !q.IsForeign() && q.Procedure == "" && q.Upstream == nil && !q.HoldsBlocks()
 }
@@ -81,17 +81,17 @@ func (r *Reserver) namesWriter() bool {
 // it is not on the way of the first key. It returns [store.ErrWriters] if two servers write
 // the row; the database itself has to say that they replicate to each other. Any other error
 // is the next call's.
-func (r *Reserver) noteWriter(ctx context.Context, got *keysource.Reservation) error {
+func noteWriter(ctx context.Context, r *Reserver, got *keysource.Reservation) error {
 	at, _, foreign := strings.Cut(got.Server, store.ForeignMark)
 	_, server, _ := strings.Cut(at, "@")
-	if server == "" || !r.namesWriter() {
+	if server == "" || !namesWriter(r) {
 		r.writer.settled.Store(true)
 		got.Server = at
 		return nil
 	}
 	first, fine := r.writer.judge(server, foreign, time.Now())
 	if !fine {
-		if sign, err := r.store.TwoWay(ctx); err != nil || sign != "" {
+		if sign, err := store.TwoWay(ctx, r.store); err != nil || sign != "" {
 			return r.sequence.Fail(store.ErrWriters, "")
 		}
 	}

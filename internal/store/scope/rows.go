@@ -100,12 +100,6 @@ func (s *Rows) Raise(ctx context.Context, values []any, next int64) error {
 	return s.advance(ctx, s.row(values), next)
 }
 
-// Greatest returns the greatest number of a parent (such as an order) in the table, 0
-// if it has none.
-func (s *Rows) Greatest(ctx context.Context, values []any) (int64, error) {
-	return s.greatest(ctx, values)
-}
-
 // Back returns the error of a parent (such as an order) whose next number is below a number
 // that was committed. Its statement names no parent, since the text has no values: it lets
 // all parents begin above their rows, and above what the process that has the error knows.
@@ -133,7 +127,7 @@ func (s *Rows) ReserveAbove(ctx context.Context, values []any, n int64, remedy k
 	if first, err = s.Reserve(ctx, values, n); err != nil || remedy == keysource.RemedyWarn {
 		return first, false, err
 	}
-	greatest, err := s.greatest(ctx, values)
+	greatest, err := s.Greatest(ctx, values)
 	switch {
 	case err != nil || first > greatest:
 		return first, false, err
@@ -188,7 +182,7 @@ func (s *Rows) create(ctx context.Context, row *sequence.Sequence, within []any,
 	if _, err := s.store.Conn.Exec(ctx, create.Text, create.Bind(v)); err != nil {
 		return s.store.ToldGone(ctx, s.scope.Name, err)
 	}
-	greatest, err := s.greatest(ctx, within)
+	greatest, err := s.Greatest(ctx, within)
 	if err != nil {
 		return err
 	}
@@ -213,11 +207,11 @@ func (s *Rows) advance(ctx context.Context, row *sequence.Sequence, next int64) 
 	return err
 }
 
-// greatest returns the greatest key of a parent (such as an order): the greater one of
-// what this transaction sees and what was committed last. If the first query is known
+// Greatest returns the greatest number of a parent (such as an order) in the table, 0 if it
+// has none: the greater one of what this transaction sees and what was committed last. If the first query is known
 // to see all committed rows, scope.Latest is not asked: one more connection could wait
 // for this transaction.
-func (s *Rows) greatest(ctx context.Context, within []any) (int64, error) {
+func (s *Rows) Greatest(ctx context.Context, within []any) (int64, error) {
 	columns, k := s.scope.Within, keycolumn.Of(s.store, s.scope.Column)
 	greatest, err := k.MaxKeyWithin(ctx, columns, "", within)
 	if err == nil && s.scope.Start == 0 && k.Hidden {
