@@ -7,7 +7,6 @@ import (
 
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/store"
-	"github.com/keyfill/keyfill/internal/store/scope"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
@@ -70,32 +69,6 @@ func widen(st *keys.State, rest string) string {
 		return "in the policy: " + store.TextRemedy
 	}
 	return "make the column wider and raise max_bits" + rest
-}
-
-// lookAtPeriods adds a finding for the period in which the clock stands if its numbers outgrow
-// their width before its end, at the pace since it began.
-func (c *checker) lookAtPeriods(f Finding, st *keys.State) {
-	if st.Scope == nil || st.Scope.Periods == nil {
-		return
-	}
-	q, now := st.Scope, c.o.Now()
-	_ = scope.New(c.home, q).EachPeriod(c.ctx, func(r scope.PeriodRow) error { // an error has been reported by the look at the state
-		if !r.Period.Has(now) || r.Closed || r.Next < 2 {
-			return nil
-		}
-		used, passed := float64(r.Next-1), now.Sub(r.Period.Begin)
-		left := r.Period.End.Sub(now).Hours()
-		untilEnd := (float64(q.Max) - used) / (used / max(passed.Hours(), 1)) // in hours
-		if untilEnd > left {
-			return nil
-		}
-		f.Severity, f.Rule = Warning, ruleRunsOut
-		f.Message = fmt.Sprintf("at the pace of this period, %s, its numbers outgrow their width on %s: %.0f%% are used",
-			r.Period.Name, now.Add(time.Duration(untilEnd*float64(time.Hour))).Format(time.DateOnly), 100*used/float64(q.Max))
-		f.Remedy = "in the policy: more digits for {n} in format, from the next period on"
-		c.add(f)
-		return nil
-	})
 }
 
 // readings returns the oldest reading of a state and its row's own.

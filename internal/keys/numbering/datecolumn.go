@@ -90,16 +90,6 @@ func (c *DateColumn) around(t time.Time) (p calendar.Period, surely bool, err er
 	return p, before.Name == p.Name && after.Name == p.Name, err
 }
 
-// dateQueries are the queries that return an argument as a DATE column stores it, as text
-// YYYY-MM-DD, by families of engines.
-var dateQueries = map[dialect.Family]string{
-	dialect.FamilyMySQL:      "SELECT CAST(CAST(? AS DATE) AS CHAR)",
-	dialect.FamilyPostgreSQL: "SELECT to_char(CAST($1 AS date), 'YYYY-MM-DD')",
-	dialect.FamilySQLite:     "SELECT substr(?, 1, 10)",
-	dialect.FamilySQLServer:  "SELECT CONVERT(char(10), CAST(@p1 AS date), 23)",
-	dialect.FamilyOracle:     "SELECT TO_CHAR(:1, 'YYYY-MM-DD') FROM dual",
-}
-
 // asSent returns the period of a value as the engine gets it from the driver. Drivers send one
 // time.Time with different dates: go-sql-driver/mysql converts it to the location of its DSN,
 // and pgx, lib/pq and the drivers of SQLite send the date that it shows.
@@ -108,7 +98,7 @@ func (c *DateColumn) asSent(ctx context.Context, g *relation.Session, v driver.V
 		return p, errDateColumn(c.Name, "the date that the driver sends for a %T is not known without a database: give it as text YYYY-MM-DD", v)
 	}
 	text := ""
-	err = dbconn.Query(ctx, g.Own(), dateQueries[c.Dialect.Family], []any{v}, func(row []any) error {
+	err = dbconn.Query(ctx, g.Own(), scopeRules[c.Dialect.Family].date, []any{v}, func(row []any) error {
 		text = store.Text(row[0])
 		return nil
 	})

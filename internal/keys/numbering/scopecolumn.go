@@ -64,11 +64,16 @@ func orNone(name string) string {
 	return name
 }
 
-// scopeRule describes how an engine compares and stores the values of a scope's column.
+// scopeRule describes how an engine compares and stores the values of a scope's column, and
+// of the column with the date of a period.
 type scopeRule struct {
 	isBinary func(collation string) bool // texts with this collation are equal only if their bytes are
 	types    []string                    // the text types that are compared by the collation alone; nil means all
 	lenient  bool                        // without strict mode, a value that does not fit is stored as another value
+
+	// date is the query that returns an argument as a column for dates stores it, as text
+	// YYYY-MM-DD.
+	date string
 }
 
 // scopeRules holds the rule of each family of engines. For PostgreSQL it lists types,
@@ -78,16 +83,27 @@ var scopeRules = map[dialect.Family]scopeRule{
 	dialect.FamilyMySQL: {
 		isBinary: func(collation string) bool { return collation == "binary" || strings.HasSuffix(collation, "_bin") },
 		lenient:  true,
+		date:     "SELECT CAST(CAST(? AS DATE) AS CHAR)",
 	},
 	dialect.FamilyPostgreSQL: {
 		isBinary: func(collation string) bool { return slices.Contains(exactCollations, collation) },
 		types:    []string{"text", "character varying", "character"},
+		date:     "SELECT to_char(CAST($1 AS date), 'YYYY-MM-DD')",
 	},
-	dialect.FamilySQLite: {isBinary: func(collation string) bool { return strings.EqualFold(collation, "BINARY") }},
-	dialect.FamilySQLServer: {isBinary: func(collation string) bool {
-		return strings.HasSuffix(collation, "_BIN") || strings.HasSuffix(collation, "_BIN2") || strings.HasSuffix(collation, "_BIN2_UTF8")
-	}},
-	dialect.FamilyOracle: {isBinary: func(collation string) bool { return collation == "BINARY" }},
+	dialect.FamilySQLite: {
+		isBinary: func(collation string) bool { return strings.EqualFold(collation, "BINARY") },
+		date:     "SELECT substr(?, 1, 10)",
+	},
+	dialect.FamilySQLServer: {
+		isBinary: func(collation string) bool {
+			return strings.HasSuffix(collation, "_BIN") || strings.HasSuffix(collation, "_BIN2") || strings.HasSuffix(collation, "_BIN2_UTF8")
+		},
+		date: "SELECT CONVERT(char(10), CAST(@p1 AS date), 23)",
+	},
+	dialect.FamilyOracle: {
+		isBinary: func(collation string) bool { return collation == "BINARY" },
+		date:     "SELECT TO_CHAR(:1, 'YYYY-MM-DD') FROM dual",
+	},
 }
 
 // isText reports whether values of the column's type are compared by the collation alone.
