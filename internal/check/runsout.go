@@ -7,7 +7,6 @@ import (
 
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/store"
-	"github.com/keyfill/keyfill/internal/store/scope"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
@@ -70,37 +69,6 @@ func widen(st *keys.State, rest string) string {
 		return "in the policy: " + store.TextRemedy
 	}
 	return "make the column wider and raise max_bits" + rest
-}
-
-// lookAtPeriods adds a finding for the period in which the clock stands if its numbers outgrow
-// their width before its end, at the pace since it began.
-func (c *checker) lookAtPeriods(f Finding, st *keys.State) {
-	if st.Scope == nil || st.Scope.Periods == nil {
-		return
-	}
-	_ = scope.New(c.home, st.Scope).EachPeriod(c.ctx, func(r scope.PeriodRow) error { // an error has been reported by the look at the state
-		if f.Message = outgrows(r, st.Scope.Max, c.o.Now()); f.Message != "" {
-			f.Severity, f.Rule = Warning, ruleRunsOut
-			f.Remedy = "in the policy: more digits for {n} in format, from the next period on"
-			c.add(f)
-		}
-		return nil
-	})
-}
-
-// outgrows returns what a finding says of a period whose numbers come to an end before it
-// does, an empty text if they do not.
-func outgrows(r scope.PeriodRow, most int64, now time.Time) string {
-	if !r.Period.Has(now) || r.Closed || r.Next < 2 {
-		return ""
-	}
-	used, passed := float64(r.Next-1), now.Sub(r.Period.Begin)
-	untilEnd := (float64(most) - used) / (used / max(passed.Hours(), 1)) // in hours
-	if untilEnd > r.Period.End.Sub(now).Hours() {
-		return ""
-	}
-	return fmt.Sprintf("at the pace of this period, %s, its numbers outgrow their width on %s: %.0f%% are used",
-		r.Period.Name, now.Add(time.Duration(untilEnd*float64(time.Hour))).Format(time.DateOnly), 100*used/float64(most))
 }
 
 // readings returns the oldest reading of a state (a stored counter) and its row's own.

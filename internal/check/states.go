@@ -68,7 +68,9 @@ func (c *checker) lookAtState(t *target, i int) {
 	}
 	if err == nil {
 		c.lookAtEnd(f, st, found)
-		c.lookAtPeriods(f, st)
+		for _, one := range outgrowing(c.ctx, c.home, st, c.o.Now(), f) {
+			c.add(one)
+		}
 		c.lookAtSeries(f, t, i, st, found)
 		return
 	}

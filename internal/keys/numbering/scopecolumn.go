@@ -64,12 +64,16 @@ func orNone(name string) string {
 	return name
 }
 
-// scopeRule describes how an engine compares and stores the values of a scope's column.
+// scopeRule describes how an engine compares and stores the values of a scope's column, and
+// of the column with the date of a period.
 type scopeRule struct {
 	isBinary func(collation string) bool // texts with this collation are equal only if their bytes are
 	types    []string                    // the text types that are compared by the collation alone; nil means all
 	lenient  bool                        // without strict mode, a value that does not fit is stored as another value
-	date     string                      // the query that returns an argument as a DATE column stores it, as text YYYY-MM-DD
+
+	// date is the query that returns an argument as a column for dates stores it, as text
+	// YYYY-MM-DD.
+	date string
 }
 
 // scopeRules holds the rule of each family of engines. For PostgreSQL it lists types,
