@@ -27,7 +27,7 @@ type (
 	inUUID   struct{}
 	inBytes  struct{}
 	atEnd    struct{}
-	unfit    struct{ text string }
+	unfit    struct{}
 )
 
 func (customer) Prefix() string           { return "cus" }

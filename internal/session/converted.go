@@ -22,6 +22,7 @@ import (
 // has.
 type Conversion int32
 
+// What a session may convert.
 const (
 	ConvertsPrepared Conversion = 1 << iota // the arguments of a prepared statement are converted
 	ConvertsQuoted                          // bytes that a driver quotes in the text are read otherwise

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -133,9 +134,23 @@ func report(tb *testing.T, w *World) {
 	for _, broken := range w.Broken() {
 		tb.Errorf("seed %d: %s", w.Seed, broken)
 	}
+	if w.breaks("goroutines") {
+		tb.Logf("They wait here:\n\n%s", blocked())
+	}
 	if tb.Failed() {
 		tb.Logf("replay it: make sim SEED=%d TRIAL='%s', or %s", w.Seed, Name(tb.Name()), Replay(w.Seed, tb.Name()))
 	}
+}
+
+// blocked returns the stacks of the goroutines that are left of worlds (simulated runs, each
+// from one seed) that have ended. No world may be running.
+func blocked() string {
+	buf := make([]byte, 1<<20)
+	stacks := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
+	return strings.Join(slices.DeleteFunc(stacks, func(stack string) bool {
+		first, _, _ := strings.Cut(stack, "\n")
+		return !strings.Contains(first, "synctest bubble")
+	}), "\n\n")
 }
 
 // Replay returns the command that runs one seed of a test again, anywhere in
@@ -216,7 +231,12 @@ func (t *Trial) SearchFor(tb *testing.T, law string, most uint64) *World {
 // step if that is not 0.
 func (t *Trial) run(tb *testing.T, seed uint64, killAt int, trace bool) (w *World) {
 	defer func() {
-		if e := recover(); e != nil {
+		e := recover()
+		switch {
+		case e == nil:
+		case w != nil && strings.HasPrefix(fmt.Sprint(e), "deadlock: "): // of testing/synctest
+			w.Failf("goroutines: some wait for ever: %v", e)
+		default:
 			panic(fmt.Sprintf("seed %d: %v", seed, e))
 		}
 	}()

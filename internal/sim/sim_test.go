@@ -100,6 +100,13 @@ func TestWrongSources(t *testing.T) {
 		{"errors", sim.Trial{Open: func(*sim.Process) (sim.Source, error) {
 			return call(func(context.Context, int) ([]int64, error) { return nil, errLost }), nil
 		}}},
+		{"goroutines", sim.Trial{Open: func(p *sim.Process) (sim.Source, error) {
+			go func() { <-make(chan struct{}) }()
+			return newCounter(p)
+		}}},
+		{"goroutines", sim.Trial{Open: func(*sim.Process) (sim.Source, error) {
+			return call(func(context.Context, int) ([]int64, error) { select {} }), nil
+		}}},
 		{"open", sim.Trial{Open: func(*sim.Process) (sim.Source, error) { return nil, errLost }}},
 		{"mine", sim.Trial{Open: newCounter, Check: func(w *sim.World) { w.Failf("mine: it is") }}},
 	} {

@@ -28,6 +28,8 @@
 //	progress      after the faults every process gets keys within
 //	              Trial.Recovery, unless Trial.Spent says that there are none
 //	errors        requests fail only as Trial.Allow says
+//	goroutines    none waits for ever, neither while the world runs nor when its
+//	              processes have ended
 //
 // and what Trial.Check finds in the [World] besides. A key counts as handed out when the
 // source's Next has returned it to a process that is alive.
