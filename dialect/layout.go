@@ -144,7 +144,7 @@ func hexadecimal(n uint32) uint64 {
 // isPlain reports whether every setting of a session reads a byte of a text literal as it is,
 // and no driver takes it for a placeholder or the end of a statement.
 func isPlain(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || strings.IndexByte("-_/. #", c) >= 0
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || strings.IndexByte("-_/. #+,=*(){}", c) >= 0
 }
 
 // appendText appends a text as a literal: see TextOpen.
