@@ -18,6 +18,7 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/nearest"
+	"github.com/keyfill/keyfill/internal/numberformat"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/scope"
 	"github.com/keyfill/keyfill/internal/store/sequence"
@@ -59,7 +60,7 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 		return nil, err
 	}
 	key := keyOf(rule, c.column)
-	if key == nil {
+	if key == nil || key.Source.Period.Every == "" { // another entry of the policy is for the table that was found
 		return nil, o.unknown(rules)
 	}
 	state, err := o.stateOf(key)
@@ -68,10 +69,18 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 	}
 	row := sequence.Sequence{Name: state, Columns: []store.Column{{Table: found.Name, Name: key.Column}}}
 	row.Made.Start = key.Source.Start
-	rows, err := numbering.ScopeRowsOf(rules.Dialect, found, &table.Column{Rule: *key, Name: key.Column}, &row)
+	shape, err := key.Source.Mapping(state, key.MaxBits)
 	if err != nil {
 		return nil, err
 	}
+	keys := &table.Column{Rule: *key, Name: key.Column, Shape: shape}
+	rows, err := numbering.ScopeRowsOf(rules.Dialect, found, keys, &row)
+	if err != nil {
+		return nil, err
+	}
+	// A period that is closed before it has a row gets one, which begins above the texts of the
+	// period, as a program would make it.
+	rows.ReadTexts(keys, numberformat.Parts{Schema: found.Schema, Table: found.Name, Values: o.Values})
 	s := store.New(d, db)
 	stored, err := staterow.Read(ctx, s, state)
 	switch {
