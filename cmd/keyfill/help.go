@@ -98,6 +98,7 @@ func wrapText(text string) (lines []string) {
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",
+		Hidden:  true, // the list of commands has as many lines as fit, and each command has --help
 		Short:   "Describe a command",
 		Long:    "Describes a command, as \"keyfill COMMAND --help\" does.",
 		Example: "  keyfill help check",

@@ -11,6 +11,7 @@
 //	keyfill ddl                  the statements that create the tables of the store
 //	keyfill plan KIND            the steps that bring keyfill into a table in use, and out of it
 //	keyfill audit                numbers of a sequence that are missing, or stored twice
+//	keyfill period               the periods of numbers: list, close, open again
 //	keyfill takeover             the server that alone writes the rows of states
 //	keyfill bench                which key is fastest on a database
 //	keyfill backfill             keys for the rows of a table that have none
@@ -112,7 +113,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Wrap(err) })
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(newDemo(), newInit(), newExplain(), newCheck(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newAudit(), newTakeover(), newBench(),
+	root.AddCommand(newDemo(), newInit(), newExplain(), newCheck(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newAudit(), newPeriod(), newTakeover(), newBench(),
 		newVet(), newCompletion(), newVersion())
 	root.SetHelpCommand(newHelp())
 	setHelp(root)

@@ -11,8 +11,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+	"modernc.org/sqlite"
 
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
 	"github.com/keyfill/keyfill/internal/testturn"
+	"github.com/keyfill/keyfill/policy"
 )
 
 var updateScripts = flag.Bool("update", false, "write what the commands print into testdata/script")
@@ -21,6 +24,7 @@ var updateScripts = flag.Bool("update", false, "write what the commands print in
 //
 //	keyfill ARGUMENT...   runs the command in a process of its own
 //	sqlite FILE SCRIPT    executes SQL on a database of SQLite
+//	insert FILE SQL       executes a statement there through keyfill, by keyfill.yaml
 func TestScripts(t *testing.T) {
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
@@ -49,6 +53,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"keyfill": runScripted,
 			"sqlite":  executeScripted,
+			"insert":  insertScripted,
 		},
 	})
 }
@@ -72,6 +77,25 @@ func executeScripted(ts *testscript.TestScript, _ bool, args []string) {
 	defer db.Close()
 	_, err = db.Exec(ts.ReadFile(args[1]))
 	ts.Check(err)
+}
+
+// insertScripted executes a statement as a program does. "! insert FILE SQL TEXT" wants an
+// error that contains the text.
+func insertScripted(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 && !neg || len(args) != 3 && neg {
+		ts.Fatalf("usage: insert FILE SQL, or ! insert FILE SQL TEXT")
+	}
+	cfg, err := policy.Load(ts.MkAbs("keyfill.yaml"))
+	ts.Check(err)
+	db, err := database.OpenFilled(database.NewConnector(new(sqlite.Driver), ts.MkAbs(args[0])), cfg)
+	ts.Check(err)
+	defer db.Close()
+	_, err = db.Exec(args[1])
+	if !neg {
+		ts.Check(err)
+	} else if err == nil || !strings.Contains(err.Error(), args[2]) {
+		ts.Fatalf("%s: %v", args[1], err)
+	}
 }
 
 // TestHelpFitsScreen: the help of each command fits a screen, names its exit codes, and
@@ -113,6 +137,9 @@ func TestHelpExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// keyfill period is about a table whose numbers have periods, and which has a row.
+	const invoices = `  invoices: {column: number, source: {kind: sequence, block: 1, format: "{year}-{n}", period: {every: year, column: issued_on}}}` + "\n"
+	cfg = append(cfg, invoices...)
 	if err := os.WriteFile(filepath.Join(folder, "keyfill.yaml"), cfg, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -129,10 +156,15 @@ func TestHelpExamples(t *testing.T) {
 	for _, query := range []string{
 		"CREATE TABLE customers (id TEXT UNIQUE, name TEXT)", "CREATE TABLE devices (id BLOB NOT NULL PRIMARY KEY)",
 		"CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, note TEXT)", "CREATE TABLE log_shop (id TEXT NOT NULL PRIMARY KEY)",
+		"CREATE TABLE invoices (number TEXT NOT NULL PRIMARY KEY, issued_on DATE)",
 	} {
 		if _, err := db.Exec(query); err != nil {
 			t.Fatal(err)
 		}
+	}
+	filled := (&planned{driver: "sqlite", dsn: "shop.db"}).open(t, strings.TrimSpace(strings.Replace(invoices, "block: 1", "block: 1, ensure_schema: true", 1)))
+	if _, err := filled.Exec("INSERT INTO invoices (issued_on) VALUES ('2025-05-03')"); err != nil {
+		t.Fatal(err)
 	}
 	ran := 0
 	for _, cmd := range append(newRoot().Commands(), newRoot()) {

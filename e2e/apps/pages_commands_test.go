@@ -46,8 +46,11 @@ var places = map[string]func(t *testing.T, p *place){
 	adoptingPage: func(t *testing.T, p *place) { adopting(t, p, "mariadb") },
 	"docs/command.md": func(t *testing.T, p *place) {
 		const customers = "CREATE TABLE customers (id UUID NOT NULL PRIMARY KEY, name TEXT);\n"
-		p.database(t, "mariadb", "SHOP_DSN", strings.Join(store.DDL(dialect.MariaDB()), ";\n")+";\n"+customers+"CREATE TABLE invoices (number BIGINT);\nCREATE TABLE cancellations (number BIGINT);\n")
-		p.policy(t, "  customers: {column: id, source: uuidv7}\n  invoices: {column: number, source: {kind: sequence, transaction: joined, ensure_schema: true}}\n")
+		p.database(t, "mariadb", "SHOP_DSN", strings.Join(store.DDL(dialect.MariaDB()), ";\n")+";\n"+customers+"CREATE TABLE invoices (number BIGINT);\nCREATE TABLE cancellations (number BIGINT);\n"+
+			"CREATE TABLE credit_notes (number VARCHAR(20) PRIMARY KEY, issued_on DATE);\n"+
+			"INSERT INTO keyfill_sequences VALUES ('credit_notes.number', 1, '', '', 'period year from 01-01 by \"issued_on\"', 'a', NOW(6));\n")
+		p.policy(t, "  customers: {column: id, source: uuidv7}\n  invoices: {column: number, source: {kind: sequence, transaction: joined, ensure_schema: true}}\n"+
+			"  credit_notes: {column: number, source: {kind: sequence, transaction: joined, format: \"{year}-{n:05}\", period: {every: year, column: issued_on}}}\n")
 		if err := os.WriteFile(filepath.Join(p.folder, "schema.sql"), []byte(customers), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -36,6 +36,15 @@ func (d draw) stays(ctx context.Context) (bool, error) {
 	return d.period.Has(at), err
 }
 
+// Clock returns the time of the server's clock; on SQLite, of the clock of the process.
+func (s *Rows) Clock(ctx context.Context) (time.Time, error) {
+	if s.store.Engine.Clock.Now == "" {
+		return s.scope.Periods.now(), nil
+	}
+	at, err := s.scope.askClock(ctx, s.store)
+	return at, s.failed(err)
+}
+
 // askClock returns the time of the server's clock. It remembers the difference from the clock
 // of the process, for the next draw.
 func (q *Scope) askClock(ctx context.Context, on *store.Store) (time.Time, error) {

@@ -61,14 +61,12 @@ type column struct {
 
 // Find finds the columns to audit, in the policy and in the database.
 func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Config, o *Options) (*Audit, error) {
-	d, err := exactDialect(ctx, db, dialectOf(cfg, d))
+	tables, err := database.ReadRules(ctx, db, d, cfg)
 	if err != nil {
 		return nil, err
 	}
-	rules, err := cfg.Compile(d)
-	if err != nil {
-		return nil, err
-	}
+	d = tables.Dialect
+	rules := tables.Policy
 	schema, table, err := rules.ParseName(o.Table)
 	if err != nil {
 		return nil, usage.Wrap(err)
@@ -80,14 +78,13 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 	if _, err := sequenceOf(d, rule, o); err != nil {
 		return nil, err
 	}
-	tables := &tables{ctx: ctx, db: db, dialect: d, rules: rules}
 	found, err := database.ReadFolded(ctx, db, d, schema, table, o.Table)
 	if err != nil {
 		return nil, err
 	}
 	// The name of the state (the stored counter) contains the schema in which the table
 	// really is, and only the database knows that schema.
-	if rule, err = tables.ruleOf(found); err != nil {
+	if rule, err = tables.Of(ctx, found); err != nil {
 		return nil, err
 	}
 	if rule == nil {
@@ -113,35 +110,11 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 	}
 	a.name, a.columns = o.Table+"."+a.key.Column, []column{*one}
 	if !a.key.Own {
-		if err := a.findOthers(tables, found); err != nil {
+		if err := a.findOthers(ctx, db, tables, found); err != nil {
 			return nil, err
 		}
 	}
 	return a, a.findCancelled(ctx, db, rules, o.Cancelled)
-}
-
-// dialectOf returns the dialect that the policy names, if it is one of the server's family:
-// a policy with the dialect mysql also works with MariaDB. Otherwise it returns d, and
-// compiling the policy returns an error if the two dialects differ.
-func dialectOf(cfg *policy.Config, d *dialect.Dialect) *dialect.Dialect {
-	if named, err := dialect.ByName(cfg.Dialect); err == nil && named.Family == d.Family {
-		return named
-	}
-	return d
-}
-
-// exactDialect returns the dialect as the server compares the names of tables. If table
-// names are case-sensitive there, the name of a state (a stored counter) is spelled with
-// the case of the table's name.
-func exactDialect(ctx context.Context, db *sql.DB, d *dialect.Dialect) (*dialect.Dialect, error) {
-	if !d.Grammar.TableCase {
-		return d, nil
-	}
-	exact, err := catalog.Exact(ctx, catalog.DB(db))
-	if exact {
-		d = d.WithExactTables()
-	}
-	return d, err
 }
 
 // noTable returns the error for a table that the policy does not have.
@@ -150,53 +123,24 @@ func noTable(cfg *policy.Config, o *Options) error {
 	return usage.Errorf("the policy has no table %s: name one that it has%s", o.Table, nearest.DidYouMean(o.Table, names))
 }
 
-// tables finds the rules of tables of the database.
-type tables struct {
-	ctx     context.Context
-	db      *sql.DB
-	dialect *dialect.Dialect
-	rules   *policy.Policy
-}
-
-// ruleOf returns the rule of a table, nil if the policy has none.
-func (t *tables) ruleOf(found *catalog.Table) (*policy.Rule, error) {
-	home, err := catalog.Read(t.ctx, t.dialect, catalog.DB(t.db), "", t.dialect.FoldTable(found.Name, true))
-	if err != nil && !catalog.IsNoTable(err) {
-		return nil, err
-	}
-	return t.ruleAt(found, err == nil && home.Schema == found.Schema), nil
-}
-
-// ruleAt returns the rule of a table. visible reports whether the table is found by its
-// name without a schema.
-func (t *tables) ruleAt(found *catalog.Table, visible bool) *policy.Rule {
-	schema, name := t.dialect.Fold(found.Schema, true), t.dialect.FoldTable(found.Name, true)
-	if visible {
-		if rule := t.rules.MatchFound(policy.Found{Schema: schema, Bare: true, Home: true}, name); rule != nil {
-			return rule
-		}
-	}
-	return t.rules.MatchFound(policy.Found{Schema: schema, Home: visible}, name)
-}
-
 // findOthers adds the other columns whose numbers come from the audited state (the stored
 // counter). It searches the tables that are found without a schema, all tables of the
 // schema of found, and all tables of each schema that the policy names.
-func (a *Audit) findOthers(t *tables, found *catalog.Table) error {
-	schemas := []string{t.dialect.Fold(found.Schema, true)}
-	for _, e := range t.rules.Entries() {
+func (a *Audit) findOthers(ctx context.Context, db *sql.DB, t *database.Rules, found *catalog.Table) error {
+	schemas := []string{a.dialect.Fold(found.Schema, true)}
+	for _, e := range t.Policy.Entries() {
 		if e.Schema != "" && !slices.Contains(schemas, e.Schema) {
 			schemas = append(schemas, e.Schema)
 		}
 	}
-	over, err := catalog.List(t.ctx, t.dialect, catalog.DB(t.db), schemas)
+	over, err := catalog.List(ctx, a.dialect, catalog.DB(db), schemas)
 	if err != nil {
 		return err
 	}
 	for _, ref := range a.key.Columns {
 		// An entry of the policy whose table the user cannot see is an error: its rows may
 		// have the numbers that are missing elsewhere.
-		one, err := database.ReadFolded(t.ctx, t.db, t.dialect, ref.Schema, ref.Table, ref.Table)
+		one, err := database.ReadFolded(ctx, db, a.dialect, ref.Schema, ref.Table, ref.Table)
 		if err == nil {
 			err = a.addColumn(one, ref.Column)
 		}
@@ -205,14 +149,14 @@ func (a *Audit) findOthers(t *tables, found *catalog.Table) error {
 		}
 	}
 	for _, one := range over.Tables {
-		rule := t.ruleAt(one.Table, one.Visible)
+		rule := t.At(one.Table, one.Visible)
 		if rule == nil || isStates(one.Name) {
 			continue
 		}
 		for _, k := range rule.Keys {
 			// The policy's entry may be a pattern that also matches tables without the
 			// column.
-			if len(k.Values) > 0 || k.Source.Kind != policy.KindSequence || one.Column(t.dialect, k.Column) == nil {
+			if len(k.Values) > 0 || k.Source.Kind != policy.KindSequence || one.Column(a.dialect, k.Column) == nil {
 				continue
 			}
 			if state, err := k.StateFor(nil); err != nil || state != a.state {
@@ -223,7 +167,7 @@ func (a *Audit) findOthers(t *tables, found *catalog.Table) error {
 			}
 		}
 	}
-	return a.leaveShown(t)
+	return a.leaveShown(ctx, db)
 }
 
 // isStates reports whether a table is one of those in which keyfill stores states (the
@@ -238,20 +182,20 @@ func isStates(name string) bool {
 
 // leaveShown removes the columns whose rows another audited column includes: the column of
 // a partition, or of a table that inherits from another, if that other table is audited.
-func (a *Audit) leaveShown(t *tables) error {
-	ancestors := engines[t.dialect.Family].ancestors
+func (a *Audit) leaveShown(ctx context.Context, db *sql.DB) error {
+	ancestors := engines[a.dialect.Family].ancestors
 	if ancestors == "" {
 		return nil
 	}
 	var shown []column
 	for _, c := range a.columns {
-		above, err := catalog.DB(t.db).Rows(t.ctx, ancestors, c.table)
+		above, err := catalog.DB(db).Rows(ctx, ancestors, c.table)
 		if err != nil {
 			return err
 		}
 		for _, one := range above {
 			name := plainValues(one)
-			table := t.dialect.QuoteIdent(fmt.Sprint(name[0])) + "." + t.dialect.QuoteIdent(fmt.Sprint(name[1]))
+			table := a.dialect.QuoteIdent(fmt.Sprint(name[0])) + "." + a.dialect.QuoteIdent(fmt.Sprint(name[1]))
 			if slices.ContainsFunc(a.columns, func(other column) bool { return other.table == table && other.number == c.number }) {
 				shown = append(shown, c)
 				break
@@ -334,7 +278,7 @@ func (a *Audit) findCancelled(ctx context.Context, db *sql.DB, rules *policy.Pol
 	if named == "" {
 		return nil
 	}
-	table, name := splitColumn(a.dialect, named)
+	table, name := database.SplitColumn(a.dialect, named)
 	if table == "" {
 		return usage.Errorf("--cancelled %s: name a table and its column, as in cancellations.number", named)
 	}
@@ -352,23 +296,6 @@ func (a *Audit) findCancelled(ctx context.Context, db *sql.DB, rules *policy.Pol
 	}
 	a.cancelled, err = a.columnOf(found, database.FoldColumn(a.dialect, name), name, remedy)
 	return err
-}
-
-// splitColumn splits the name of a column at the last dot that is not in quotes. The table is
-// empty if there is none.
-func splitColumn(d *dialect.Dialect, named string) (table, column string) {
-	for dot := len(named) - 1; dot > 0; dot-- {
-		if named[dot] != '.' {
-			continue
-		}
-		table, column = named[:dot], named[dot+1:]
-		_, _, tableErr := database.SplitName(d, table)
-		schema, _, err := database.SplitName(d, column)
-		if tableErr == nil && err == nil && schema == "" {
-			return table, column
-		}
-	}
-	return "", ""
 }
 
 // Run reads the rows and the state (a stored counter), and calls report for each finding.
