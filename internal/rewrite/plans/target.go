@@ -55,7 +55,7 @@ type Key struct {
 
 	// Number returns the number of a key that the application brings, and whether the source
 	// could make that key; nil if the keys are the numbers.
-	Number func(text string) (int64, bool)
+	Number func(text string) (int64, bool) `json:"-"` // TestLinear hands targets to another program
 
 	// Joined means that the keys are drawn in the transaction of their INSERT, and may prove
 	// that a transaction is open: [Plan.Proves].
