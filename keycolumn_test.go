@@ -1,6 +1,7 @@
 package keyfill_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/keyfill/keyfill"
@@ -46,11 +47,21 @@ func TestKeyColumn(t *testing.T) {
 			t.Errorf("%s: KeyColumn(%q) = %q, %v, want %q, %v", c.dialect, c.table, column, anytime, c.column, c.anytime)
 		}
 	}
+	two := map[string]policy.Table{"two": {Column: "id", Keys: []policy.Key{{Column: "no", InPlace: &joined}, {Column: "left", Fill: policy.FillNull}}}, "off": tables["off"]}
+	m, err := keyfill.From(open(t, &fakeDriver{strength: contexts}, keyfill.Options{Policy: &policy.Config{Dialect: "postgres", Tables: two}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for table, want := range map[string][]string{"two": {"id", "no"}, "off": nil, "others": nil} {
+		if columns := m.KeyColumns(table); !slices.Equal(columns, want) {
+			t.Errorf("KeyColumns(%q) = %q, want %q", table, columns, want)
+		}
+	}
 	stood := keyfill.Options{
 		Policy:    &policy.Config{Dialect: "sqlite", Tables: tables},
 		Reservers: func(string) keysource.Reserver { return nil },
 	}
-	m, err := keyfill.From(open(t, &fakeDriver{strength: contexts}, stood))
+	m, err = keyfill.From(open(t, &fakeDriver{strength: contexts}, stood))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,6 +92,21 @@ func (m *Mount) KeyColumn(name string) (column string, anytime bool) {
 	return all[0].KeyColumnOf(name)
 }
 
+// KeyColumns returns the columns of a table that get a key in an INSERT that does not name
+// them, in the order of the policy. A library that stores structs asks it which
+// of their fields to read back. name is as for [Mount.Keys].
+//
+// There are none for a table that the policy does not fill, under the modes dry_run and off,
+// and on the mount of a registered name unless one database is open. A column whose fill:
+// leaves missing keys alone is not among them. The caller owns the slice.
+func (m *Mount) KeyColumns(name string) []string {
+	all, _ := m.databases()
+	if len(all) != 1 {
+		return nil
+	}
+	return all[0].KeyColumnsOf(name)
+}
+
 // only returns the database of the mount, or an error unless there is exactly one.
 func (m *Mount) only(table string, n int) (*fill.Database, error) {
 	all, _ := m.databases()

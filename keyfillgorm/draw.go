@@ -50,6 +50,7 @@ type drawn struct {
 
 // draw sets keys in structs that lack them. It runs before GORM writes the INSERT.
 func (s *setter) draw(db *gorm.DB) {
+	db.InstanceSet(numbersKey, (*numbers)(nil))
 	db.InstanceSet(drawnKey, (*drawn)(nil)) // a statement can be executed again, so remove the keys of its last execution
 	if db.Error != nil || db.DryRun {
 		return
@@ -58,28 +59,46 @@ func (s *setter) draw(db *gorm.DB) {
 		_ = db.AddError(err)
 		return
 	}
-	d, err := s.missing(db)
+	n, err := s.expect(db)
 	if err != nil {
 		_ = db.AddError(err)
 		return
 	}
-	if d == nil || len(d.structs) == 0 {
-		return
+	d, err := s.drawFor(db, n)
+	switch {
+	case err != nil:
+		if n != nil {
+			n.end(db)
+		}
+		_ = db.AddError(err)
+	case n != nil:
+		n.begin(db, d)
+	}
+}
+
+// drawFor sets keys in structs that lack them, and returns these keys, or nil. n are the
+// numbers that the INSERT will draw, nil if there are none.
+func (s *setter) drawFor(db *gorm.DB, n *numbers) (*drawn, error) {
+	d, err := s.missing(db)
+	if err != nil || d == nil || len(d.structs) == 0 {
+		return nil, err
 	}
 	ctx := db.Statement.Context
 	keys, err := s.mount.Keys(ctx, d.table, len(d.structs))
 	if err != nil {
-		_ = db.AddError(err)
-		return
+		return nil, err
 	}
 	for i, rv := range d.structs {
 		value, err := d.set(ctx, rv, keys[i])
 		if err != nil {
 			d.zero(ctx)
-			_ = db.AddError(err)
-			return
+			return nil, err
 		}
 		d.keys = append(d.keys, value)
+	}
+	if n.isBeside(d.field) && d.isNew(db) {
+		delete(db.Statement.Clauses, "ON CONFLICT")
+		d.conflict, d.careful = nil, false
 	}
 	if _, has := db.Statement.Clauses["RETURNING"]; s.returning && !has && d.conflict != nil && db.Name() == "mysql" {
 		db.Statement.AddClause(returningOf(db.Statement.Schema, d.field))
@@ -89,6 +108,7 @@ func (s *setter) draw(db *gorm.DB) {
 	d.told = d.scanned && d.conflict != nil && (db.Name() == "mysql" || !d.conflict.DoNothing)
 	db.InstanceSet(drawnKey, d)
 	note(db, d)
+	return d, nil
 }
 
 // missing returns the structs whose keys the plugin should set, or nil. It returns an error
@@ -148,6 +168,18 @@ func (s *setter) missing(db *gorm.DB) (*drawn, error) {
 		return nil, l.twice() // one struct cannot hold the two keys of its two rows
 	}
 	return d, nil
+}
+
+// isNew reports whether the clause ON CONFLICT of an association finds no row, since it names
+// the primary key, which the plugin has just drawn for each row. keyfill refuses the clause
+// where an INSERT draws numbers without gaps, and cannot see that the keys are new.
+func (d *drawn) isNew(db *gorm.DB) bool {
+	primary := db.Statement.Schema.PrimaryFields
+	if !isAssociation(db) || d.conflict == nil || d.conflict.DoNothing || len(d.structs) != d.rows {
+		return false
+	}
+	named := d.conflict.Columns
+	return len(primary) == 1 && primary[0] == d.field && len(named) == 1 && named[0].Name == d.field.DBName
 }
 
 // oneDatabase returns an error if GORM would send a zero key and the mount (keyfill's

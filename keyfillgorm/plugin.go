@@ -32,6 +32,26 @@
 // transaction of the program's own, and in CreateInBatches, structs keep the keys of the
 // INSERTs before the error: they are in no row after a rollback.
 //
+// # Numbers beside the key
+//
+// GORM would keep 0 or an empty text in the field of a number that stands beside the key (a
+// column of keys: in the policy), and Save would store that. The plugin writes into the
+// struct what the INSERT has stored, from what keyfill has sent ([keyfill.Record]), or by one
+// SELECT where a row may have been left out, where the number is a UUID, and under the
+// program's own Record. It does so too for a key that is drawn with the INSERT, if GORM
+// cannot read it back. A number that no struct of the statement has is left out of the
+// INSERT, so that an upsert of all columns keeps the number of a row that is there.
+//
+// A Create fails before anything is sent where GORM would store 0 for an integer, since
+// another struct of the slice has a number: the tag default:(-) helps. It fails too for a
+// struct with a key that is given by value. Where the field cannot hold the number, the
+// Create fails after the INSERT, which GORM rolls back in its own transaction.
+//
+// A child of which the plugin has just drawn the primary key is stored without the clause
+// ON CONFLICT of GORM's associations, if it has a number beside the key. keyfill refuses
+// that clause for numbers without gaps. On MySQL and MariaDB, where the clause is for every
+// unique index, a child that breaks another one is an error then.
+//
 // # One struct in several places
 //
 // Where several parents have one struct, as in User{Company: co} twice, GORM stores it with

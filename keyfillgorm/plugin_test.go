@@ -41,6 +41,11 @@ tables:
   editors: {column: id, source: {kind: sequence, ensure_schema: true, start: 1001}}
   orders:  {column: id, source: {kind: sequence, ensure_schema: true, transaction: joined}}
   tickets: {column: number, source: {kind: sequence, ensure_schema: true, transaction: joined}}
+  bills:
+    column: id
+    keys:
+      - {column: number, source: {kind: sequence, ensure_schema: true, transaction: joined, format: "B{n:05}"}}
+      - {column: place, source: {kind: sequence, ensure_schema: true, start: 1001}}
   papers:  {column: id, layout: string, source: {kind: sequence, ensure_schema: true, transaction: joined, start: 1}}
 `
 

@@ -11,8 +11,30 @@ import (
 // chunk is how many keys one SELECT asks for: engines limit the number of placeholders.
 const chunk = 500
 
-// settle compares the keys that were set with the stored ones. It runs after the INSERT.
+// settle compares the keys that were set with the stored ones, and sets the numbers that
+// the INSERT has drawn. It runs after the INSERT.
 func (s *setter) settle(db *gorm.DB) {
+	value, _ := db.InstanceGet(numbersKey)
+	n, _ := value.(*numbers)
+	if n != nil {
+		n.end(db)
+	}
+	s.settleKeys(db)
+	if n == nil {
+		return
+	}
+	db.Statement.Omits = n.omits
+	if db.Error != nil {
+		return
+	}
+	if err := n.write(db); err != nil {
+		n.zero()
+		_ = db.AddError(err)
+	}
+}
+
+// settleKeys compares the keys that were set with the stored ones.
+func (s *setter) settleKeys(db *gorm.DB) {
 	value, _ := db.InstanceGet(drawnKey)
 	d, _ := value.(*drawn)
 	if d == nil {

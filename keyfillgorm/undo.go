@@ -5,8 +5,9 @@ import "gorm.io/gorm"
 // journal lists the keys that were drawn in a transaction that GORM has begun itself. The
 // statement that has begun it and the statements of its associations share one journal.
 type journal struct {
-	owner *gorm.Statement
-	drawn []*drawn
+	owner   *gorm.Statement
+	drawn   []*drawn
+	numbers []*numbers
 }
 
 // journalKey is the name of the setting that holds the journal. GORM passes the settings of
@@ -57,5 +58,8 @@ func undo(db *gorm.DB) {
 	}
 	for _, d := range j.drawn {
 		d.zero(db.Statement.Context)
+	}
+	for _, n := range j.numbers {
+		n.zero()
 	}
 }

@@ -56,6 +56,22 @@ func (db *Database) KeyColumnOf(name string) (column string, anytime bool) {
 	return k.Name, db.ModeOf(t) == policy.ModeFill && k.Rule.Fill.Has(policy.FillMissing) && !k.InTransaction && !waits
 }
 
+// KeyColumnsOf returns the columns of a table that get a key in an INSERT that does not name
+// them. name is written as in the policy.
+func (db *Database) KeyColumnsOf(name string) []string {
+	t, err := db.AnyEngine().TableNamed(name)
+	if err != nil || db.ModeOf(t) != policy.ModeFill {
+		return nil
+	}
+	var columns []string
+	for i := range t.KeyColumns {
+		if k := &t.KeyColumns[i]; k.Rule.Fill.Has(policy.FillMissing) {
+			columns = append(columns, k.Name)
+		}
+	}
+	return columns
+}
+
 // ReserveFor returns the first of n consecutive integers for the first key column of a
 // table, whose name is written as in the policy.
 func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, error) {

@@ -13,6 +13,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/keyfill/keyfill/examples/ent/testdata/shopent/customer"
+	"github.com/keyfill/keyfill/examples/ent/testdata/shopent/invoice"
 	"github.com/keyfill/keyfill/examples/ent/testdata/shopent/order"
 	"github.com/keyfill/keyfill/examples/ent/testdata/shopent/product"
 )
@@ -76,6 +77,7 @@ func checkColumn(t, c string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
 			customer.Table: customer.ValidColumn,
+			invoice.Table:  invoice.ValidColumn,
 			order.Table:    order.ValidColumn,
 			product.Table:  product.ValidColumn,
 		})

@@ -21,6 +21,18 @@ func (f CustomerFunc) Mutate(ctx context.Context, m shopent.Mutation) (shopent.V
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *shopent.CustomerMutation", m)
 }
 
+// The InvoiceFunc type is an adapter to allow the use of ordinary
+// function as Invoice mutator.
+type InvoiceFunc func(context.Context, *shopent.InvoiceMutation) (shopent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f InvoiceFunc) Mutate(ctx context.Context, m shopent.Mutation) (shopent.Value, error) {
+	if mv, ok := m.(*shopent.InvoiceMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *shopent.InvoiceMutation", m)
+}
+
 // The OrderFunc type is an adapter to allow the use of ordinary
 // function as Order mutator.
 type OrderFunc func(context.Context, *shopent.OrderMutation) (shopent.Value, error)

@@ -9,6 +9,9 @@ import (
 // Customer is the predicate function for customer builders.
 type Customer func(*sql.Selector)
 
+// Invoice is the predicate function for invoice builders.
+type Invoice func(*sql.Selector)
+
 // Order is the predicate function for order builders.
 type Order func(*sql.Selector)
 
