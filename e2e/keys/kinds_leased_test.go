@@ -3,6 +3,7 @@ package keys_test
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -23,21 +24,22 @@ func TestLeasedNumbers(t *testing.T) {
 		cfg := harness.KeyKind{Source: harness.Mapped(policy.KindSnowflake, func(s *policy.Source) {
 			s.WorkerLease, s.TimeBits, s.WorkerBits, s.SequenceBits = time.Hour, 41, 1, 12
 		})}.Config(s.Engine)
-		insert := "INSERT INTO t (a) VALUES (1)"
+		insert := func(n int) string { return fmt.Sprintf("INSERT INTO t (a) VALUES (%d)", n) }
+		// In the order of the INSERTs: the keys of a number that is new to a used state begin
+		// three seconds ahead.
 		numbers := func(want ...string) {
 			t.Helper()
-			if got := harness.KeysOf(t, s.Raw, t.Context(), "SELECT id >> 12 & 1 FROM t ORDER BY id"); !slices.Equal(got, want) {
+			if got := harness.KeysOf(t, s.Raw, t.Context(), "SELECT id >> 12 & 1 FROM t ORDER BY a"); !slices.Equal(got, want) {
 				t.Errorf("the numbers of the keys are %v, want %v", got, want)
 			}
 		}
 		one, _ := s.Open(t, cfg)
 		two, _ := s.Open(t, cfg)
 		three, _ := s.Open(t, cfg)
-		harness.Exec(t, one, insert)
-		time.Sleep(2 * time.Millisecond)
-		harness.Exec(t, two, insert)
+		harness.Exec(t, one, insert(1))
+		harness.Exec(t, two, insert(2))
 		late, _ := s.Open(t, cfg)
-		if _, err := late.Exec(insert); !errors.Is(err, keysource.ErrWorkerTaken) {
+		if _, err := late.Exec(insert(9)); !errors.Is(err, keysource.ErrWorkerTaken) {
 			t.Errorf("%v, want %v", err, keysource.ErrWorkerTaken)
 		}
 		if err := late.Close(); err != nil { // it is not to lease what one leaves
@@ -46,12 +48,12 @@ func TestLeasedNumbers(t *testing.T) {
 		numbers("0", "1")
 		closeLeased(t, s, one)
 		time.Sleep(1100 * time.Millisecond) // of a number that was taken a moment ago
-		harness.Exec(t, three, insert)
+		harness.Exec(t, three, insert(3))
 		numbers("0", "1", "0")
 		// What was killed leaves its number when the lease has run out.
 		harness.Exec(t, s.Raw, "UPDATE keyfill_series SET owner = 'gone', epoch = epoch + 1, leased_until = '2001-01-01' WHERE series_first = 2")
 		four, _ := s.Open(t, cfg)
-		harness.Exec(t, four, insert)
+		harness.Exec(t, four, insert(4))
 		numbers("0", "1", "0", "1")
 	})
 }

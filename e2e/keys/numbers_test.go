@@ -333,7 +333,7 @@ func TestNumbersOddValues(t *testing.T) {
 		db.SetMaxOpenConns(1)
 		settings := []string{""}
 		switch {
-		case s.Name == harness.PgxSimple.Name: // which needs standard_conforming_strings
+		case strings.HasPrefix(s.Name, harness.PgxSimple.Name): // which needs standard_conforming_strings
 		case s.IsPostgres():
 			settings = append(settings, "SET standard_conforming_strings = off")
 		case s.Server != nil:

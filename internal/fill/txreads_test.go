@@ -70,6 +70,8 @@ var readsOfState = map[string]string{
 	"numbering.seriesAt":         elsewhere,
 	"numbering.keysEnd":          elsewhere,
 	"relation.LockBeforeRead":    elsewhere,
+	"relation.catalogTable":      elsewhere, // states on the connection: SQLite
+	"relation.places":            asOpen,
 }
 
 // settling are the calls after which the state is no longer Unasked.
