@@ -37,12 +37,16 @@ func (t *Template) Text(p *Parts) (string, error) {
 		if len(b) == before {
 			return "", anchor.Errorf("number-format", "%s is empty; give it a value", f.written())
 		}
-		if i < t.lastFree() && strings.Contains(string(b[before:]), t.fields[i+1].text) {
-			return "", anchor.Errorf("number-format", "%s holds %q, after which the text goes on; give it another value", f.written(), t.fields[i+1].text)
+		if i < t.lastFree() && endsEarly(string(b[before:]), t.fields[i+1].text) {
+			return "", anchor.Errorf("number-format", "%s holds %q in it or at its end, after which the text goes on; give it another value", f.written(), t.fields[i+1].text)
 		}
 	}
 	return string(b), nil
 }
+
+// endsEarly reports whether a name or value would be read as a shorter one, since the text
+// after it is found before its end: in a value, or half in it, as "--" is after "A-".
+func endsEarly(value, after string) bool { return strings.Index(value+after, after) < len(value) }
 
 // append appends a field.
 func (t *Template) append(b []byte, i int, p *Parts) ([]byte, error) {

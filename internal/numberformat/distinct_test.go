@@ -1,0 +1,101 @@
+package numberformat
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keyfill/keyfill/internal/calendar"
+)
+
+// pickNumber returns a number of one digit or two.
+func pickNumber(random *rand.Rand) int64 { return []int64{1, 2, 10, 11, 12, 21}[random.IntN(6)] }
+
+// TestDistinct: two numbers, or the numbers of two numberings, never have one text, whatever
+// the values are.
+func TestDistinct(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(40, 1))
+	pick := func(all ...string) string { return all[random.IntN(len(all))] }
+	calendars := map[Every]calendar.Calendar{}
+	for _, e := range []Every{Day, Month, Quarter, Year} {
+		c, err := calendar.New(calendar.Every(e), pick("", "04-01"), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		calendars[e] = c
+	}
+	value := func() string {
+		var b strings.Builder
+		for range 1 + random.IntN(3) {
+			b.WriteString(pick("-", "-", "1", "A"))
+		}
+		return b.String()
+	}
+	templates := 0
+	for range 25000 {
+		var b strings.Builder
+		for range 1 + random.IntN(5) {
+			b.WriteString(pick("-", "--", "-A-", "1", "A", "/", "{value:a}", "{value:b}", "{column:c}", "{year}", "{yy}", "{fy}", "{month}", "{month:02}", "{day}", "{quarter}", "{luhn}", "{mod97}"))
+		}
+		all := b.String() + pick("{n}", "{n:03}", "{n:base32}", "-{n}") + pick("", "", "{luhn}", "-", "-{value:b}", "{month}", "-{month}-{day}")
+		x, err := Parse(all)
+		if err != nil {
+			continue
+		}
+		every := Every(pick("none", "day", "month", "quarter", "year"))
+		n := Numbering{Every: every, Values: slices.Clone(x.Values()), Columns: slices.Clone(x.Columns())}
+		if c, has := calendars[every]; has {
+			n.Fiscal = c.IsFiscal()
+		}
+		if x.Determines(n) != nil || x.Apart(n) != nil {
+			continue
+		}
+		templates++
+		seen := map[string]string{}
+		for range 200 {
+			p := Parts{Number: pickNumber(random), Values: map[string]string{"a": value(), "b": value()}, Columns: map[string]string{"c": value()}}
+			if c, has := calendars[every]; has {
+				if p.Period, err = c.At(time.Date(2026, time.January, 15*random.IntN(40), 0, 0, 0, 0, time.UTC)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			text, err := x.Text(&p)
+			if err != nil {
+				continue
+			}
+			what := fmt.Sprint(p.Number, " in ", p.Period.Name)
+			for _, v := range x.Values() {
+				what += fmt.Sprintf(" %s=%q", v, p.Values[v])
+			}
+			for _, v := range x.Columns() {
+				what += fmt.Sprintf(" %s=%q", v, p.Columns[v])
+			}
+			if other, has := seen[text]; has && other != what {
+				t.Fatalf("%s: %s and %s are both %q", all, what, other, text)
+			}
+			seen[text] = what
+		}
+	}
+	if templates < 500 {
+		t.Errorf("only %d templates were tried", templates)
+	}
+}
+
+// TestHalfOfWhatFollows: a value that ends in the beginning of the text after it has no text,
+// since the value "A-" with "B" would have the text of the value "A" with "-B".
+func TestHalfOfWhatFollows(t *testing.T) {
+	t.Parallel()
+	x, err := Parse("{value:a}--{value:b}-{n}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for a, want := range map[string]bool{"A": true, "A-": false, "-": false, "-A": true, "A--B": false} {
+		if text, err := x.Text(&Parts{Number: 1, Values: map[string]string{"a": a, "b": "-B"}}); (err == nil) != want {
+			t.Errorf("%q has the text %q, %v", a, text, err)
+		}
+	}
+}
