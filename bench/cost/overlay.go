@@ -15,12 +15,31 @@ import (
 // bodies that they have in the second build.
 var counting = map[string]map[string]string{
 	"internal/fill/plain.go": {
-		"plainRun.count":  "{}",
+		"plainRun.executed": `{
+	if err == nil {
+		affected, failed := res.RowsAffected()
+		if failed != nil {
+			affected = -1
+		}
+		if answer := r.answer(res, affected, failed); answer != nil {
+			if r.facts.Columns[r.Key].Counter != nil {
+				r.conn.Numbers.Note(r.Plan, r.facts)
+			}
+			return answer, nil
+		}
+	}
+	x := r.execution()
+	res, err = outcome.Executed(ctx, x, res, err)
+	x.Release(err)
+	return res, err
+}`,
 		"plainRun.counts": "{ return r.tableTally() }",
 	},
+	"internal/fill/execution/seentexts.go": {
+		"Plain.Suits": "{ return !c.Altered.On && c.Attempt == nil && FactsOf(c, p.Table) != nil && (!p.Bytes || keepsBytes(c, in)) }",
+	},
 	"internal/fill/execution/trace.go": {
-		"IsWatched": "{ return false }",
-		"WatchOf":   "{ return Watch{} }",
+		"WatchOf": "{ return Watch{} }",
 	},
 }
 

@@ -47,6 +47,9 @@ func (g *Session) places(ctx context.Context, e *table.Engine, p *plans.Plan) (a
 	if at, err = g.PlaceNow(ctx); err != nil {
 		return nil, nil, err
 	}
+	if home = db.Places.Home.Load(); home != nil {
+		return at, home, nil
+	}
 	home, found, err := db.homeReading(ctx, lender(g), t)
 	g.keepAhead(t, found)
 	return at, home, g.Held(err)

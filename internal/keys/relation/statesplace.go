@@ -23,6 +23,9 @@ func (g *Session) AskPlaceEarly(ctx context.Context) {
 // home returns the place (the schema or search path) that a connection has when the
 // database is opened.
 func (db *Tables) home(ctx context.Context, g *Session) (*session.Location, error) {
+	if home := db.Places.Home.Load(); home != nil {
+		return home, nil
+	}
 	home, _, err := db.homeReading(ctx, lender(g), nil)
 	return home, err
 }

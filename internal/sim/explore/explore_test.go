@@ -37,8 +37,8 @@ func TestExplore(t *testing.T) {
 			worlds, _ = strconv.Atoi(sum[1]) // 0 if that fails
 		}
 	}
-	if n := strings.Count(out, "mutant  found by seed"); n != 2 {
-		t.Errorf("%d mutants were found, want 2, in\n%s", n, out)
+	if n := strings.Count(out, "mutant  found by seed"); n != 3 {
+		t.Errorf("%d mutants were found, want 3, in\n%s", n, out)
 	}
 	if sum == nil {
 		t.Fatalf("no sum of the trial in\n%s", out)

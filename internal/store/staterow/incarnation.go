@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/keyfill/keyfill/internal/store"
@@ -132,6 +133,13 @@ func WithWriter(incarnation, server string) string {
 	return m.text()
 }
 
+// serverHint is a server and its [Hint].
+type serverHint struct{ server, hint string }
+
+// lastHint is the server of the last reservation: nearly all of a process have the same, and
+// a hash for each would cost more than the rest of the answer.
+var lastHint atomic.Pointer[serverHint]
+
 // Answered returns what [Server] returns for a row and the server that has answered. If the
 // row names another server as its writer, [store.ForeignMark] and the other one's [Hint]
 // follow.
@@ -145,7 +153,12 @@ func Answered(incarnation, server any) string {
 	if i := strings.IndexAny(writer, BeginMark+endMark); i >= 0 {
 		writer = writer[:i]
 	}
-	if writer == Hint(at) {
+	known := lastHint.Load()
+	if known == nil || known.server != at {
+		known = &serverHint{at, Hint(at)}
+		lastHint.Store(known)
+	}
+	if writer == known.hint {
 		return full
 	}
 	return full + store.ForeignMark + writer
