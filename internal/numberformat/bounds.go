@@ -19,7 +19,8 @@ type Bounds struct {
 type Form struct {
 	*Template
 	maxLength int
-	alphabet  []span // empty for any characters
+	alphabet  []span          // empty for any characters
+	holds     func(rune) bool // whether the column can hold a character; nil for all
 }
 
 // span is a range of characters.
@@ -54,6 +55,17 @@ func (f *Form) AtMost(length int) *Form {
 	shorter := *f
 	shorter.maxLength = length
 	return &shorter
+}
+
+// Holding returns the form of texts of characters for which holds, if it is not nil, returns
+// true: others would be stored as another text.
+func (f *Form) Holding(holds func(rune) bool) *Form {
+	if holds == nil {
+		return f
+	}
+	held := *f
+	held.holds = holds
+	return &held
 }
 
 // spansOf reads an alphabet.
@@ -206,6 +218,9 @@ func (f *Form) Text(p *Parts) (string, error) {
 	}
 	if _, bad := f.outside(text); bad {
 		return "", anchor.Errorf("number-format", "%s has a character that alphabet does not have; give it another value", f.freeOutside(p))
+	}
+	if f.holds != nil && strings.ContainsFunc(text, func(c rune) bool { return !f.holds(c) }) {
+		return "", anchor.New("number-format", "the text has a character that the column's character set may not have: make that utf8mb4")
 	}
 	return text, nil
 }

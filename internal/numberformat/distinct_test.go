@@ -99,3 +99,23 @@ func TestHalfOfWhatFollows(t *testing.T) {
 		}
 	}
 }
+
+// TestSpaceAtTheEnd: no text ends in a space, which a CHAR column takes off, so that a program
+// would be told another text than is stored.
+func TestSpaceAtTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, source := range []string{"{n:05} ", "{n}  "} {
+		if _, err := Parse(source); err == nil {
+			t.Errorf("%q is a template", source)
+		}
+	}
+	x, err := Parse("{n:05}-{value:a}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for a, want := range map[string]bool{"A": true, "A ": false, " ": false, " A": true} {
+		if text, err := x.Text(&Parts{Number: 1, Values: map[string]string{"a": a}}); (err == nil) != want {
+			t.Errorf("%q has the text %q, %v", a, text, err)
+		}
+	}
+}

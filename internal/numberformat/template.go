@@ -111,6 +111,9 @@ func Parse(source string) (*Template, error) {
 	if t.number < 0 {
 		return nil, anchor.New("policy", "it has no number; add {n}")
 	}
+	if last := t.fields[len(t.fields)-1]; strings.HasSuffix(last.text, " ") {
+		return nil, anchor.New("policy", "it ends in a space, which not each column keeps; take it off")
+	}
 	t.form = sync.OnceValue(t.pattern)
 	return t, t.checkDigits()
 }

@@ -1,6 +1,7 @@
 package numberformat
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -40,6 +41,9 @@ func (t *Template) Text(p *Parts) (string, error) {
 		if i < t.lastFree() && endsEarly(string(b[before:]), t.fields[i+1].text) {
 			return "", anchor.Errorf("number-format", "%s holds %q in it or at its end, after which the text goes on; give it another value", f.written(), t.fields[i+1].text)
 		}
+	}
+	if bytes.HasSuffix(b, []byte(" ")) {
+		return "", anchor.Errorf("number-format", "%s ends in a space, which not each column keeps; give it another value", t.fields[len(t.fields)-1].written())
 	}
 	return string(b), nil
 }

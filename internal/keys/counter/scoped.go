@@ -45,7 +45,7 @@ func (dr Making) newScoped(ctx context.Context, row sequence.Sequence, facts *ta
 			return nil, err
 		}
 		rows.ReadTexts(dr.Key, parts)
-		rows.Length = facts.Columns[dr.Index].Length
+		rows.Length, rows.Holds = facts.Columns[dr.Index].Length, numbering.Holds(d, facts.Columns[dr.Index].Collation)
 	}
 	if rows.Scope.Periods != nil {
 		rows.Scope.Periods.Now = dr.Tables.Env.Now

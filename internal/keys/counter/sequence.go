@@ -40,8 +40,9 @@ func (dr Making) newSequence(ctx context.Context) (*Counter, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A column that is not in strict mode would cut a longer text.
-		if mapping, err = texts.AtMost(facts.Columns[dr.Index].Length).Of(parts); err != nil {
+		// A column that is not in strict mode would cut a longer text, and change characters.
+		holds := numbering.Holds(dr.Tables.AnyEngine().Dialect, facts.Columns[dr.Index].Collation)
+		if mapping, err = texts.AtMost(facts.Columns[dr.Index].Length).Holding(holds).Of(parts); err != nil {
 			return nil, err
 		}
 		last = min(mapping.Last(), last)

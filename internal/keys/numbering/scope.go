@@ -45,7 +45,8 @@ type ScopeRows struct {
 	Columns []ScopeColumn
 	Date    *DateColumn // whose date says to which period a row belongs; nil if the clock does, or without periods
 
-	Length int // the greatest length of a text in the key column; 0 if it has no bound
+	Length int             // the greatest length of a text in the key column; 0 if it has no bound
+	Holds  func(rune) bool // whether the key column holds a character; nil if it holds all
 
 	forms forms
 	told  sync.Map // the names of the periods for which the log has report.MessageOtherFormat

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"strings"
 	"sync"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/calendar"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/table"
@@ -18,7 +20,8 @@ type writer struct {
 	texts  *table.Texts       // nil for integers
 	parts  numberformat.Parts // what the texts of all rows show
 	source policy.Source
-	length int // the greatest length of a text in the column; 0 for no bound
+	length int             // the greatest length of a text in the column; 0 for no bound
+	holds  func(rune) bool // whether the column holds a character; nil for all
 	forms  *forms
 }
 
@@ -28,7 +31,7 @@ func (s *ScopeRows) writerOf(ctx context.Context, g *relation.Session, t *table.
 	if w.texts = k.Texts(); w.texts == nil {
 		return w, nil
 	}
-	w.source, w.length, w.forms = k.Rule.Source, s.Length, &s.forms
+	w.source, w.length, w.holds, w.forms = k.Rule.Source, s.Length, s.Holds, &s.forms
 	var facts *table.Facts
 	if g != nil && !g.Tables.Detached {
 		if facts, err = g.Tables.Facts(ctx, g, t); err != nil {
@@ -67,7 +70,7 @@ func (w *writer) mappingFor(p *parent, period calendar.Period, template string) 
 			return nil, err
 		}
 	}
-	return form.AtMost(w.length).Of(w.partsOf(p, period))
+	return form.AtMost(w.length).Holding(w.holds).Of(w.partsOf(p, period))
 }
 
 // write puts the keys of n numbers from first on into the places of a parent's rows. m is nil
@@ -86,6 +89,27 @@ func write(keys []driver.Value, p *parent, first int64, m *numberformat.Mapping)
 		keys[place] = text
 	}
 	return nil
+}
+
+// windows are the characters beyond ISO 8859-1 that the character set latin1 has, which is
+// Windows-1252: https://dev.mysql.com/doc/refman/8.4/en/charset-we-sets.html.
+const windows = "€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
+
+// Holds returns whether a column of a collation surely holds a character; nil if it holds all
+// that the engine takes. A lenient engine stores another character instead.
+func Holds(d *dialect.Dialect, collation string) func(rune) bool {
+	if !scopeRules[d.Family].lenient {
+		return nil
+	}
+	switch charset, _, _ := strings.Cut(collation, "_"); charset {
+	case "", "utf8mb4", "utf16", "utf16le", "utf32", "gb18030":
+		return nil
+	case "utf8", "utf8mb3", "ucs2":
+		return func(c rune) bool { return c <= 0xffff }
+	case "latin1":
+		return func(c rune) bool { return c < 0x80 || 0xa0 <= c && c <= 0xff || strings.ContainsRune(windows, c) }
+	}
+	return func(c rune) bool { return c < 0x80 }
 }
 
 // forms are the forms of templates that periods were begun with by processes with another

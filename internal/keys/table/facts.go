@@ -72,6 +72,8 @@ type ColumnFacts struct {
 
 	Length int // the greatest length of a text in characters; 0 if it has no bound, or is not known
 
+	Collation string // of a text column; empty if it is not known
+
 	Unique []string // the unique indexes that begin with the column, as duplicate-key errors name them
 
 	// Counter is the column's own sequence; nil if it has none, or if code of the user
@@ -131,6 +133,7 @@ func FactsOfColumn(t *catalog.Table, c *catalog.Column) ColumnFacts {
 		RowID:        c.RowID,
 		Unique:       c.Indexes.Unique,
 		Length:       c.Length,
+		Collation:    c.Collation,
 		OthersNumber: c.RowID || c.Identity != "",
 		Triggered:    t.InsertTriggers != catalog.No,
 		TakesFirst:   c.Identity == "AUTO_INCREMENT" && c.Indexes.LeadsIndex && t.Transactional && t.InsertTriggers != catalog.Yes,

@@ -2,6 +2,7 @@ package scope
 
 import (
 	"context"
+	"errors"
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/calendar"
@@ -275,7 +276,7 @@ func (d draw) why(ctx context.Context, f found) (found, error) {
 
 // ReservePeriodAbove reserves as ReservePeriod does, for a parent and a period in which a
 // number was found in use. It compares the reserved numbers with [Periods].Greatest, and does
-// what [Rows.ReserveAbove] does with the remedy.
+// what [Rows.ReserveAbove] does with the remedy. Numbers that cannot be read are not compared.
 func (s *Rows) ReservePeriodAbove(ctx context.Context, values []any, given *calendar.Period, n int64, remedy keysource.Remedy) (got Taken, behind bool, err error) {
 	// Reserving locks the row before the table is read.
 	if got, err = s.ReservePeriod(ctx, values, given, n); err != nil || remedy == keysource.RemedyWarn || s.scope.Periods.Greatest == nil {
@@ -283,6 +284,8 @@ func (s *Rows) ReservePeriodAbove(ctx context.Context, values []any, given *cale
 	}
 	greatest, err := s.GreatestInPeriod(ctx, values, got.Period)
 	switch {
+	case errors.Is(err, store.ErrTextsUnread):
+		return got, false, nil // as if there were no Greatest: later numbers may be free
 	case err != nil || got.First > greatest:
 		return got, false, err
 	case remedy != keysource.RemedyAdvance:
