@@ -37,7 +37,7 @@ func (d draw) stays(ctx context.Context) (bool, error) {
 }
 
 // Clock returns the time of the server's clock; on SQLite, of the clock of the process.
-func (s *Rows) Clock(ctx context.Context) (time.Time, error) {
+func Clock(ctx context.Context, s *Rows) (time.Time, error) {
 	if s.store.Engine.Clock.Now == "" {
 		return s.scope.Periods.now(), nil
 	}

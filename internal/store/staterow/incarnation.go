@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/keyfill/keyfill/internal/store"
@@ -133,19 +132,12 @@ func WithWriter(incarnation, server string) string {
 	return m.text()
 }
 
-// serverHint is a server and its [Hint].
-type serverHint struct{ server, hint string }
-
-// lastHint is the server of the last reservation: nearly all of a process have the same, and
-// a hash for each would cost more than the rest of the answer.
-var lastHint atomic.Pointer[serverHint]
-
 // Answered returns what [Server] returns for a row and the server that has answered. If the
 // row names another server as its writer, [store.ForeignMark] and the other one's [Hint]
 // follow.
 func Answered(incarnation, server any) string {
 	text, at := store.Text(incarnation), store.Text(server)
-	full := store.ServerOf(IdentityOf(text), at)
+	full := IdentityOf(text) + "@" + at // as of store.ServerOf
 	_, writer, found := strings.Cut(text, writerMark)
 	if !found || at == "" {
 		return full
@@ -153,12 +145,7 @@ func Answered(incarnation, server any) string {
 	if i := strings.IndexAny(writer, BeginMark+endMark); i >= 0 {
 		writer = writer[:i]
 	}
-	known := lastHint.Load()
-	if known == nil || known.server != at {
-		known = &serverHint{at, Hint(at)}
-		lastHint.Store(known)
-	}
-	if writer == known.hint {
+	if writer == Hint(at) {
 		return full
 	}
 	return full + store.ForeignMark + writer

@@ -46,7 +46,7 @@ func (n *Numbering) ListJSON(ctx context.Context, out io.Writer) error {
 // clock is an error, unless early is true.
 func (n *Numbering) Close(ctx context.Context, out io.Writer, p calendar.Period, early bool) error {
 	if !early {
-		now, err := n.rows.Clock(ctx)
+		now, err := scope.Clock(ctx, n.rows)
 		if err != nil {
 			return err
 		}
