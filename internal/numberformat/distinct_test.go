@@ -119,3 +119,28 @@ func TestSpaceAtTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestCenturies: the numbers of two centuries have no text in common, as those of 1926 and 2026
+// would where a date is mistyped.
+func TestCenturies(t *testing.T) {
+	t.Parallel()
+	c, err := calendar.New(calendar.Year, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for source, others := range map[string]bool{"{yy}-{n:05}": false, "{year}-{yy}-{n:05}": true, "{year}-{n:05}": true} {
+		x, err := Parse(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for year, ours := range map[int]bool{26: false, 1926: false, 1999: false, 2000: true, 2026: true, 2099: true, 2100: false} {
+			p, err := c.On(year, time.May, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, err := x.Text(&Parts{Number: 1, Period: p}); (err == nil) != (ours || others) {
+				t.Errorf("%s: the text of %d is %q, %v", source, year, text, err)
+			}
+		}
+	}
+}

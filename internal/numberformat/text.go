@@ -27,6 +27,9 @@ type Parts struct {
 func (t *Template) Text(p *Parts) (string, error) {
 	b := make([]byte, 0, 2*len(t.source))
 	for i, f := range t.fields {
+		if year := p.Period.First.Year(); f.kind == kindYY && year/100 != 20 && !t.hasKind(kindYear) && !t.hasKind(kindFY) {
+			return "", anchor.New("number-format", "{yy} shows the years 2000 to 2099, and the period is of another one: write {year}, or another date")
+		}
 		before := len(b)
 		var err error
 		if b, err = t.append(b, i, p); err != nil {
