@@ -29,7 +29,7 @@ func TestWays(t *testing.T) {
 		{"uuidv7", harness.MySQLInterp, 13, 0, 0},
 		{"block in hand", harness.MySQLDefault, 0, 0, 0},
 		{"block in hand", harness.MySQLInterp, 0, 0, 0},
-		{"reservation", harness.MySQLDefault, 0, 110, 14},
+		{"reservation", harness.MySQLDefault, 0, 108, 14},
 		{"reservation", harness.MySQLInterp, 0, 0, 0},
 		{"joined", harness.MySQLDefault, 0, 189, 19},
 		{"joined", harness.MySQLInterp, 0, 185, 18},

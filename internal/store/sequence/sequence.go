@@ -137,6 +137,7 @@ type MadeRow struct {
 type knownRow struct {
 	incarnation string
 	server      string // where the row was read, without the incarnation; empty if not known
+	answered    string // what [staterow.Answered] says of both
 }
 
 // Above returns a copy of the sequence. If its row is gone and has to be made, the row
@@ -168,7 +169,7 @@ func (q *Sequence) Remember(row *staterow.Row) {
 	}
 	_, server, _ := strings.Cut(row.Server, "@")
 	server, _, _ = strings.Cut(server, store.ForeignMark)
-	q.known.Store(&knownRow{row.Incarnation, server})
+	q.known.Store(&knownRow{row.Incarnation, server, staterow.Answered(row.Incarnation, server)})
 }
 
 // Incarnation returns the incarnation (the random text) of the row as it was last read.

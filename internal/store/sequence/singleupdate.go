@@ -167,7 +167,11 @@ func (s singleUpdate) reserved(ctx context.Context, answer []any, offset, n, flo
 	switch {
 	case q.Table == nil:
 		incarnation := store.Text(answer[1])
-		got.Server = staterow.Answered(incarnation, answer[2])
+		if known := lastRead(q); known.incarnation == incarnation && known.server == store.Text(answer[2]) {
+			got.Server = known.answered
+		} else {
+			got.Server = staterow.Answered(incarnation, answer[2])
+		}
 		if end := staterow.EndOf(incarnation); end > 0 || q.HoldsBlocks() {
 			q.Remember(&staterow.Row{Incarnation: incarnation, Server: got.Server})
 			lost = got.First > end-n

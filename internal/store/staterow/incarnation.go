@@ -137,7 +137,7 @@ func WithWriter(incarnation, server string) string {
 // follow.
 func Answered(incarnation, server any) string {
 	text, at := store.Text(incarnation), store.Text(server)
-	full := IdentityOf(text) + "@" + at // as of store.ServerOf
+	full := store.ServerOf(IdentityOf(text), at)
 	_, writer, found := strings.Cut(text, writerMark)
 	if !found || at == "" {
 		return full
