@@ -73,7 +73,8 @@ type Run struct {
 	Quote string `yaml:"quote"`
 }
 
-// Difference names tests whose result differs between plain and filled, and says why.
+// Difference names tests of a suite that have one result with the plain driver and another one
+// with keyfill around it, and says why.
 type Difference struct {
 	Drivers  []string `yaml:"drivers"`  // the drivers to which the difference applies; empty for all
 	Policies []string `yaml:"policies"` // the policies to which the difference applies; empty for all

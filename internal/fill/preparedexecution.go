@@ -70,9 +70,9 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	return s.fill(ctx, x)
 }
 
-// changesBytes reports whether the session may store other bytes than a key of the plan
-// has, if the key is an argument. in is the way in which the driver sends arguments. An
-// error is the driver's own.
+// changesBytes reports whether a key that is sent as an argument may arrive in the table with
+// other bytes, since the session converts arguments. in is the way in which the driver sends
+// arguments. An error is the driver's own.
 func changesBytes(ctx context.Context, c *execution.Conn, p *plans.Plan, in session.Conversion) (bool, error) {
 	if !bindsBytes(p) {
 		return false, nil

@@ -163,8 +163,8 @@ func (g *folding) piece(p *piece) ([]Part, bool) {
 	return g.elsewhere(func() []Part { return g.expr(p.expr) }), true
 }
 
-// newBuilder returns the text of a builder at its declaration, which is empty. It reports
-// false for a declaration that may give it another text.
+// newBuilder returns the text that a strings.Builder has where it is declared: the empty text.
+// It reports false for a declaration after which it may have another text.
 func (g *folding) newBuilder(p *piece) ([]Part, bool) {
 	switch e := ast.Unparen(p.expr).(type) {
 	case nil:

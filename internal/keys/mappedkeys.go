@@ -71,8 +71,8 @@ func (dr Drawing) within(ctx context.Context, rows [][]driver.Value) ([]driver.V
 	return keys, err
 }
 
-// texts returns the texts of n numbers. Values that a text cannot show are an error before a
-// number is drawn.
+// texts draws n numbers and returns them as texts such as INV-2026-00042. A value of the
+// application that such a text cannot show is an error before a number is drawn.
 func (dr Drawing) texts(ctx context.Context, texts *table.Texts, n int) ([]driver.Value, error) {
 	shown := dr.Key.Shape
 	if !texts.IsConstant() {

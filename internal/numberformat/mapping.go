@@ -16,7 +16,8 @@ type Mapping struct {
 	parts *Parts
 }
 
-// Of returns the mapping to texts that show these parts, or an error if there is no such
+// Of returns the mapping from numbers to texts such as INV-2026-00042, in which all but the
+// number is the same: the year and the other parts p. It returns an error if no number has a
 // text.
 func (f *Form) Of(p Parts) (*Mapping, error) {
 	p.Number = 1

@@ -65,7 +65,8 @@ func EndingOf(s NumberState) EndingState {
 	return ending
 }
 
-// SeriesState takes and uses the series (leased runs of integers) of a recycled source.
+// SeriesState leases series, which are runs of integers of which one process at a time gives
+// out keys, and records how far each has been used.
 type SeriesState interface {
 	keysource.SeriesStore
 	binder

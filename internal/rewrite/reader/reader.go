@@ -46,8 +46,8 @@ func (p *Reader) leave() {
 	p.PrevEnd = p.Token.End
 }
 
-// countPlaceholder counts the current token among the caller's placeholders, unless it is a
-// variable of the text.
+// countPlaceholder counts the current token among the placeholders for the caller's arguments,
+// unless it is a variable that the text itself declares.
 func countPlaceholder(p *Reader) {
 	if text := p.TextOf(p.Token); p.locals == nil || !p.IsLocal(text) {
 		p.Params.add(p.Dialect, text)

@@ -103,8 +103,8 @@ func filledWith(pl *plans.Plan, w selects.With, args []driver.NamedValue, h bind
 	return string(append(b, pl.Changes.Query[at:w.End]...)), own
 }
 
-// without returns the query's text with NULL for each placeholder that keyfill moves out of
-// the query.
+// without returns the text of a query with NULL instead of some placeholders: those that
+// keyfill will write into the outer query around it, and no longer into this one.
 func without(q *plans.Query, text string) string {
 	var b []byte
 	at := q.Parts.Main.Start

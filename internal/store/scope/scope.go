@@ -74,8 +74,8 @@ func (q *Scope) Parameters(types []string) string {
 	return b.String()
 }
 
-// RowFor returns the name of the row of the parent (such as an order) that has the
-// given values in the columns. Each value is an int64, a uint64 that does not fit into
+// RowFor returns the name under which keyfill_sequences keeps the counter of a parent, such as
+// the order 7. values are the parent's values in the columns. Each value is an int64, a uint64 that does not fit into
 // an int64, or a string. Equal values have the same name, different values have
 // different names.
 func (q *Scope) RowFor(values []any) string {
