@@ -164,8 +164,8 @@ func TestPeriodCrowdByColumn(t *testing.T) {
 }
 
 // TestPeriodCrowdByClock: while clocks go over the ends of years, no number is of a wrong
-// year. On MariaDB and PostgreSQL each session has a clock of its own; on SQLite the clock is
-// that of the process, which goes on by a year twice.
+// year. On MariaDB and PostgreSQL each session has a clock of its own. On SQLite the process has
+// the clock, and it goes forward by a year twice.
 func TestPeriodCrowdByClock(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, crowdEngines, func(t *testing.T, s *harness.Scratch) {

@@ -231,8 +231,8 @@ func TestNumbersEnd(t *testing.T) {
 	})
 }
 
-// TestNumbersChanged: another template is refused, since its texts could be those of other
-// numbers.
+// TestNumbersChanged: another template is refused, since it could write a text that another
+// number already has.
 func TestNumbersChanged(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, numberEngines, func(t *testing.T, s *harness.Scratch) {

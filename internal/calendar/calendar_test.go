@@ -84,8 +84,9 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// zones are those of the laws: without changes, with changes at midnight and over midnight,
-// by half an hour, and with a day left out or had twice.
+// zones are the time zones in which the laws are tried: some have no daylight saving time, some
+// change at midnight, over midnight or by half an hour, and some have left out a day or had one
+// twice.
 var zones = []string{
 	"UTC", "Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Asia/Beirut", "America/Havana", "America/St_Johns",
 	"Australia/Lord_Howe", "Pacific/Apia", "Pacific/Kwajalein", "Asia/Kathmandu", "Africa/Cairo", "Asia/Gaza", "America/Juneau", "Asia/Manila",
@@ -127,8 +128,8 @@ func instants(random *rand.Rand, n int) []time.Time {
 }
 
 // TestLaws: each instant belongs to one period, which lies between its neighbours without a
-// gap; the names are those of one period each, and sort as the periods do; a date belongs to
-// the period that has its day.
+// gap; each name belongs to one period, and names sort as the periods do; a date belongs to the
+// period that has its day.
 func TestLaws(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, c := range calendars(t) {

@@ -120,8 +120,8 @@ func TestSpaceAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestCenturies: the numbers of two centuries have no text in common, as those of 1926 and 2026
-// would where a date is mistyped.
+// TestCenturies: {yy} gives no text to two centuries, as it would to the years 1926 and 2026
+// where a date is mistyped.
 func TestCenturies(t *testing.T) {
 	t.Parallel()
 	c, err := calendar.New(calendar.Year, "", "")

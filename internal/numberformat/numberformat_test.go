@@ -44,7 +44,7 @@ func numberingOf(text string) (n numberformat.Numbering, b numberformat.Bounds) 
 	return n, b
 }
 
-// parts are those of the texts in the golden table.
+// parts returns what the texts in the golden table show.
 func parts(n numberformat.Numbering) *numberformat.Parts {
 	return &numberformat.Parts{
 		Number: 42, Period: periodOf(n, 2026, time.February, 3), Schema: "shop", Table: "invoices",
