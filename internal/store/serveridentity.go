@@ -30,8 +30,8 @@ type ServerIdentity struct {
 const noServer = "''"
 
 // ForeignMark follows the server in a [keysource.Reservation] if the row names another
-// server as the one that has written it.
-const ForeignMark = "#"
+// server as the one that has written it. No name of a host or a cluster has this character.
+const ForeignMark = "\x1f"
 
 // ServerOf joins the identity of a row and the identity of its server into one text.
 func ServerOf(identity string, server any) string { return identity + "@" + Text(server) }

@@ -79,8 +79,8 @@ func namesWriter(r *Reserver) bool {
 // noteWriter lets the row of a reservation name the server that has answered, if it does
 // not. It leaves that to the second reservation of a process if the row names none, so that
 // it is not on the way of the first key. It returns [store.ErrWriters] if two servers write
-// the row; the database itself has to say that they replicate to each other. Any other error
-// is the next call's.
+// the row; the database itself has to say that they replicate to each other, and one that
+// cannot be asked has not said it. Any other error is the next call's.
 func noteWriter(ctx context.Context, r *Reserver, got *keysource.Reservation) error {
 	at, _, foreign := strings.Cut(got.Server, store.ForeignMark)
 	_, server, _ := strings.Cut(at, "@")
@@ -91,7 +91,7 @@ func noteWriter(ctx context.Context, r *Reserver, got *keysource.Reservation) er
 	}
 	first, fine := r.writer.judge(server, foreign, time.Now())
 	if !fine {
-		if sign, err := store.TwoWay(ctx, r.store); err != nil || sign != "" {
+		if sign, err := store.TwoWay(ctx, r.store); err == nil && sign != "" {
 			return r.sequence.Fail(store.ErrWriters, "")
 		}
 	}

@@ -41,8 +41,8 @@ func invoices(t *testing.T, template string, within ...string) *scope.Scope {
 	}
 }
 
-// TestPeriodNames: the name of a row is that of one parent and one period, fits, and is read
-// again.
+// TestPeriodNames: the name of a row belongs to one parent and one period, is short enough, and
+// can be read again.
 func TestPeriodNames(t *testing.T) {
 	long := strings.Repeat("ä", 190)
 	longState := strings.Repeat("s", scope.MaxPeriodName)

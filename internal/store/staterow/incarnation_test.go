@@ -2,9 +2,11 @@ package staterow_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/staterow"
 )
 
@@ -58,6 +60,20 @@ func TestIncarnation(t *testing.T) {
 			if got := staterow.Answered(text, ""); got != staterow.Server(text, "") {
 				t.Errorf("%s: %q where the server is not known", one.name, got)
 			}
+		}
+	}
+}
+
+// TestServerNames: no name of a host or a cluster looks like the mark of a row that another
+// server has written.
+func TestServerNames(t *testing.T) {
+	for _, server := range []string{"1/host/3306", "cluster/a#b", "cluster/a@b", "cluster/a<b>c"} {
+		text := staterow.WithWriter("made", server)
+		if got := staterow.Answered(text, server); strings.Contains(got, store.ForeignMark) {
+			t.Errorf("%q: its own row answers %q", server, got)
+		}
+		if got := staterow.Answered(text, "2/host/3306"); !strings.Contains(got, store.ForeignMark) {
+			t.Errorf("%q: elsewhere its row answers %q", server, got)
 		}
 	}
 }
