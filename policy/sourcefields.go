@@ -35,9 +35,9 @@ type fieldRules struct {
 	// upstream says why the field cannot stand beside upstream, empty if it can.
 	upstream string
 
-	// owns is for a field with which the source counts through something that only one
-	// column has, such as the rows of one parent table: what that is, for a message. It is
-	// empty for other fields.
+	// owns is what a message calls the thing that a source with this field counts by, and that
+	// no second column can have, such as the rows of one parent table. It is empty for most
+	// fields.
 	owns string
 }
 

@@ -216,7 +216,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestBounds: the keys between the bounds are those of the range, in the order of the text.
+// TestBounds: in the order of texts, the keys of a time range lie between its bounds, and no
+// others.
 func TestBounds(t *testing.T) {
 	at := time.UnixMilli(0x01890a5dac96)
 	low, high, err := publicid.Bounds[customer](at, at.Add(time.Millisecond))

@@ -157,8 +157,8 @@ func TestMaskOfOneStatement(t *testing.T) {
 	}
 }
 
-// TestMaskKeys: another secret and another purpose are another permutation, and the
-// candidates of a masked id are those of the secrets, in their order.
+// TestMaskKeys: another secret and another purpose are another permutation, and a masked id has
+// one candidate for each secret, in the order of the secrets.
 func TestMaskKeys(t *testing.T) {
 	old, older := append([]byte{1}, secret()...), append([]byte{2}, secret()...)
 	id := uuid.MustParse("01890a5d-ac96-774b-bcce-b302099a8057")

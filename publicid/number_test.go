@@ -152,8 +152,8 @@ func TestNumberTexts(t *testing.T) {
 	}
 }
 
-// TestNumberKeys: another secret and another purpose make other texts, and the candidates of
-// a text are those of the secrets, in their order.
+// TestNumberKeys: another secret and another purpose make other texts, and a text has at most
+// one candidate for each secret, in the order of the secrets.
 func TestNumberKeys(t *testing.T) {
 	old := append([]byte{1}, secret()...)
 	ring := newNumber(t, "orders", secret(), old)

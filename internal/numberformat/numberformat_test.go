@@ -204,7 +204,7 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestCheckDigits: the check digits are those of examples that others have published, and
+// TestCheckDigits: published examples have the check digits that are written here, and these
 // find each wrong digit and each swap of two digits side by side that they are made to find.
 func TestCheckDigits(t *testing.T) {
 	for _, c := range []struct{ template, want string }{
