@@ -6,6 +6,8 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 )
 
 // connection is the part of a client of etcd that this package uses. The simulator
@@ -22,6 +24,9 @@ type connection struct {
 // l.
 func connect(c clientv3.Config, l *link) (*connection, error) {
 	c.DialOptions = append(slices.Clip(c.DialOptions), l.option())
+	if c.TLS != nil {
+		c.DialOptions = append(c.DialOptions, grpc.WithTransportCredentials(watched{credentials.NewTLS(c.TLS), l}))
+	}
 	client, err := clientv3.New(c)
 	if err != nil {
 		return nil, err

@@ -36,6 +36,9 @@ func (l *link) option() grpc.DialOption {
 	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		l.conn.Store(conn)
 		err := invoke(ctx, method, request, reply, conn, opts...)
+		if err == nil {
+			l.last.Store(nil)
+		}
 		if method == etcdserverpb.Auth_Authenticate_FullMethodName && status.Code(err) == codes.DeadlineExceeded {
 			_ = l.reached(context.DeadlineExceeded) // called for its effect: it stores the reason in l.last, since the client closes its connection afterwards
 		}
@@ -50,6 +53,9 @@ const faultLimit = 300 * time.Millisecond
 // reached returns the reason why no server is connected, if err says that a request took
 // too long and no server is. Otherwise it returns err.
 func (l *link) reached(err error) error {
+	if why := l.last.Load(); why != nil && err == errReach {
+		return *why
+	}
 	conn := l.conn.Load()
 	if conn == nil || !errors.Is(err, context.DeadlineExceeded) || conn.GetState() == connectivity.Ready {
 		return err
@@ -58,13 +64,21 @@ func (l *link) reached(err error) error {
 	defer cancel()
 	_, fault := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{}, grpc.WaitForReady(false))
 	if status.Code(fault) == codes.Unavailable {
-		why := unreached(status.Convert(fault).Message())
-		l.last.Store(&why)
+		l.note(unreached(status.Convert(fault).Message()))
 	}
 	if why := l.last.Load(); why != nil {
 		return *why // another attempt is under way, so return the reason of the last one
 	}
 	return errReach
+}
+
+// note stores the reason why no server is connected. A text that names no cause does not
+// replace a cause: a server that ends TLS with an alert also resets the connection, and
+// either may arrive first.
+func (l *link) note(why error) {
+	if why != errReach || l.last.Load() == nil {
+		l.last.Store(&why)
+	}
 }
 
 // networkFaults maps parts of gRPC's error texts to errors of the same meaning. gRPC keeps
