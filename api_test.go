@@ -13,6 +13,8 @@ import (
 // TestAPI compares the output of "go doc -all" for each public package with the files of
 // testdata/api: a change of the API shows there, and belongs into the CHANGELOG. go test
 // -run TestAPI . -update writes the files.
+//
+//deviation:pgx | `Pool.Close` returns an error. A `Pool` has no `Config`, `Stat`, `Reset`, `AcquireAllIdle` and `Hijack`. | PostgreSQL with pgx | `db.Stat()` | the pool that was wrapped
 func TestAPI(t *testing.T) {
 	command, err := exec.LookPath("go")
 	if err != nil {

@@ -134,6 +134,8 @@ func (c counted) Value() (driver.Value, error) {
 
 // TestValuedTwice: with a driver whose connections execute nothing, an argument is asked
 // for its value for the connection and for the statement.
+//
+//deviation:wrapper | A driver without Exec or Query on its connections is asked about arguments twice, by its connection and by its statement. | all | SQL Server; a `driver.Valuer` is called twice | –
 func TestValuedTwice(t *testing.T) {
 	d := &fakeDriver{strength: bare}
 	plain := sql.OpenDB(&fakeConnector{d})
@@ -152,6 +154,8 @@ func TestValuedTwice(t *testing.T) {
 
 // TestPreparedIsNotUnfilled: "unsupported: unfilled" lets an INSERT with arguments that do not
 // fit go out as it came, but not one that was prepared with its key.
+//
+//deviation:filled-inserts | `unsupported: unfilled` does not reach a prepared statement whose arguments turn out not to fit. | drivers that do not count arguments | a list as an argument | –
 func TestPreparedIsNotUnfilled(t *testing.T) {
 	d := &fakeDriver{strength: contexts, numInput: func(string) int { return -1 }}
 	cfg := config("sqlite")

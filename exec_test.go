@@ -224,6 +224,8 @@ func TestTooMany(t *testing.T) {
 
 // TestRefused: an INSERT that cannot be filled is an error that says where and
 // why, and nothing is sent; unfilled lets it go.
+//
+//deviation:filled-inserts | An INSERT that cannot be filled exactly is an error. | all | `INSERT INTO t (a) SELECT DISTINCT 1` with UUIDs | `unsupported: unfilled`
 func TestRefused(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
 	cfg := config("sqlite")

@@ -357,6 +357,7 @@ var arrows = map[string][]string{
 	"internal/glob":         {},
 	"internal/numberformat": {module + "/dialect", module + "/internal/anchor", module + "/internal/calendar", module + "/internal/nearest"},
 	"internal/sample":       {},
+	"internal/book":         {},
 	"internal/knots":        {},
 	"internal/reference":    {module + "/policy"},
 	"internal/storetest":    {module + "/internal/counting", module + "/internal/testturn", module + "/keysource"},

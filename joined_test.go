@@ -34,6 +34,9 @@ func insertNumber(ctx context.Context, db *sql.DB, by string) error {
 // TestJoinedOutside: outside of a transaction there is one around the reservation
 // and the INSERT, which ends before Exec or Query returns, whatever
 // detour the driver asks for; the number is drawn once, at the inner execution.
+//
+//deviation:keys-of-a-transaction | An INSERT outside of transactions goes between BEGIN and COMMIT, with the statements that draw its key. Exec returns after the commit, and returns its error. | all | `db.Exec` | `transaction: autonomous`
+//deviation:keys-of-a-transaction | After a deadlock, a serialization failure or a lock timeout this transaction is made again, up to ten times in ten seconds. An error of the commit and an INSERT with an io.Reader argument are not repeated. | all | `db.Exec`; error 1213 | `transaction: autonomous`
 func TestJoinedOutside(t *testing.T) {
 	for name, n := range map[string]*numbersDB{"execs": {}, "skips": {skips: true}, "bare": {bare: true}} {
 		for _, by := range []string{"exec", "query"} {
@@ -125,6 +128,8 @@ func TestJoinedCommitsFirst(t *testing.T) {
 // TestJoinedBadConn: a connection that breaks before the commit is sent has
 // stored nothing, so that the statement is sent again with a number of its own;
 // one that breaks at the commit may have stored the row, so that it is not.
+//
+//deviation:keys-of-a-transaction | A connection that breaks at that commit is an error and not sent again, although the driver says driver.ErrBadConn: the row may be stored. | all | – | –
 func TestJoinedBadConn(t *testing.T) {
 	for step, retried := range map[string]bool{"begin": true, "reserve": true, "insert": true, "commit": false} {
 		t.Run(step, func(t *testing.T) {
@@ -299,6 +304,8 @@ func TestJoinedPanic(t *testing.T) {
 
 // TestJoinedInside: inside a transaction a savepoint stands around the reservation
 // and the INSERT, so that the number of one that fails is the next one's.
+//
+//deviation:keys-of-a-transaction | With `transaction: joined` the savepoint `keyfill_keys` is set before the number is reserved, and stays: the number of an INSERT that fails goes back to it. | MySQL, MariaDB, SQL Server, Oracle; SQLite releases it | – | –
 func TestJoinedInside(t *testing.T) {
 	n := &numbersDB{}
 	db := n.open(t)

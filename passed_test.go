@@ -86,6 +86,8 @@ func TestDriversOwn(t *testing.T) {
 
 // TestSeveralResults: a Result of ours has the results of each statement as
 // go-sql-driver/mysql's has, and LastInsertId is our key in both.
+//
+//deviation:wrapper | A `Result` whose LastInsertId is keyfill's is not of the driver's type. `AllRowsAffected` and `AllLastInsertIds` of go-sql-driver/mysql are there, and the last of these ids is the key. | all | a type assertion on the driver's own type, through Raw | `last_insert_id: off`
 func TestSeveralResults(t *testing.T) {
 	type several interface {
 		AllRowsAffected() []int64

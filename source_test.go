@@ -160,6 +160,8 @@ func TestSnowflakeWorkerEnv(t *testing.T) {
 // TestWorkerTaken: without a store a number belongs to one registration: another
 // one is an error at open, and gets it when the databases of the first are
 // closed. Databases of one registration share it.
+//
+//deviation:integer-keys | Opening a second database with the number of a snowflake without a store fails. | all | the same DSN under two names | one name, or another number
 func TestWorkerTaken(t *testing.T) {
 	worker := newNumber()
 	cfg := flakes(worker)

@@ -11,6 +11,8 @@ import (
 )
 
 // TestUnwrap: sql.Conn.Raw shows a wrapper; Unwrap gives the driver's own.
+//
+//deviation:wrapper | `sql.Conn.Raw` shows a wrapper. | all | `dc.(*stdlib.Conn)` | `keyfill.Unwrap(dc)`
 func TestUnwrap(t *testing.T) {
 	db := open(t, &fakeDriver{strength: checkers}, config("sqlite"))
 	c, err := db.Conn(context.Background())

@@ -71,6 +71,8 @@ func within(t *testing.T, p *place, f func(way string, db handle)) {
 
 // TestBatchAgain: a batch that is sent again gets keys of its own at each sending, calls its
 // functions each time, and stays as the application has queued it.
+//
+//deviation:pgx | A `Batch` that is sent stays as it was queued. pgx puts a rewriter's text into it. A tracer gets a copy with the sent texts. | PostgreSQL with pgx | `batch.QueuedQueries[0].SQL` | a `BatchTracer`
 func TestBatchAgain(t *testing.T) {
 	for _, mode := range pgxModes {
 		t.Run(mode.String(), func(t *testing.T) {

@@ -24,6 +24,9 @@ func outcomes(rec *keyfill.Recorder) []keyfill.Outcome {
 
 // TestBatchOwnError: what a queued function returns says nothing of the rows of the batch,
 // unless it is the server's error of the batch.
+//
+//deviation:pgx | `Record` says unknown for a batch outside of a transaction in which a function of the application returned an error, and for a batch that ends a transaction and fails. | PostgreSQL with pgx | `QueuedQuery.Exec(f)`, and f fails | –
+//deviation:pgx | Under the simple protocol `Record` says unknown for a batch in which one text has several statements, none, or a comment. | PostgreSQL with pgx | `batch.Queue("INSERT …; SELECT 1")` | one statement a text
 func TestBatchOwnError(t *testing.T) {
 	p := open(t, keyed(sequence()), "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT UNIQUE); INSERT INTO t VALUES (1000, 1000)")
 	elsewhere := &pgconn.PgError{Code: "23505", Message: "of another table"}

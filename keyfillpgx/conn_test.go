@@ -58,6 +58,8 @@ func TestWrapConn(t *testing.T) {
 
 // TestZeroKeys: what pgx's programs send where a key is not set gets one; a key that is
 // set is kept, by every way.
+//
+//deviation:filled-inserts | An empty string and the zero UUID are filled. The plain driver stores them. | all | `INSERT INTO t (id) VALUES ('')` | `fill:` without `zero`
 func TestZeroKeys(t *testing.T) {
 	p := open(t, keyed(policy.Source{Kind: policy.KindUUIDv7}), "CREATE TABLE t (id UUID PRIMARY KEY, a INT)")
 	ctx := t.Context()
@@ -98,6 +100,8 @@ func TestZeroKeys(t *testing.T) {
 
 // TestRefused: what cannot be filled is an error before anything is sent, and the
 // connection goes on.
+//
+//deviation:pgx | In a batch, an INSERT with several statements, or with a query whose rows are counted first, is refused. A refusal refuses the whole batch. | PostgreSQL with pgx | `INSERT INTO t (a) SELECT …` with `kind: snowflake` | send it alone
 func TestRefused(t *testing.T) {
 	p := open(t, keyed(policy.Source{Kind: policy.KindUUIDv7}), "CREATE TABLE t (id UUID PRIMARY KEY, a INT)")
 	ctx := t.Context()
@@ -183,6 +187,8 @@ func TestManyArgumentsSimple(t *testing.T) {
 // TestSession: names mean on each connection what its session says: a temporary table
 // is not the one of the policy, and tables of one name in two schemas have a numbering each,
 // where a hook of the pool chooses the schema.
+//
+//deviation:pgx | Settings, search path and temporary tables changed on pgx's own objects are not seen. keyfill asks again at each Acquire of a pool with `PrepareConn`, `BeforeAcquire` or `AfterRelease`. | PostgreSQL with pgx | `SET search_path` on the wrapped pool | –
 func TestSession(t *testing.T) {
 	tenant := "one"
 	p := open(t, keyed(sequence()), "CREATE SCHEMA one; CREATE SCHEMA two; CREATE TABLE one.t (id BIGINT PRIMARY KEY, a INT); CREATE TABLE two.t (id BIGINT PRIMARY KEY, a INT)",
@@ -220,6 +226,8 @@ func TestSession(t *testing.T) {
 
 // TestNamedStateOfOneSchema: a state with a name of its own numbers the table of one schema,
 // unless the schema is in the name.
+//
+//deviation:filled-inserts | A source in place whose `name:` has no `{schema}` numbers the table of one schema. An INSERT into the table of that name in another schema is refused. | all | `one.t` and `two.t` under an entry `t` | no `name:`, `{schema}` in it, or `schema.table` as the entry
 func TestNamedStateOfOneSchema(t *testing.T) {
 	for name, refused := range map[string]bool{"": false, "{schema}.mine": false, "mine": true} {
 		source := sequence()

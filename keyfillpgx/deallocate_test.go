@@ -20,6 +20,8 @@ type preparer interface {
 
 // TestDeallocate: whichever way statements go, their names end with pgx's, and a name that
 // has not ended is filled.
+//
+//deviation:pgx | A name deallocated by the text `DEALLOCATE name`, or by `DEALLOCATE ALL` or `DISCARD ALL` through `Query`, in a `Batch` or before the end of a text, is still filled and executed. pgx returns error 26000. | PostgreSQL with pgx | `conn.Exec(ctx, "DEALLOCATE add")` | `Deallocate`, `DeallocateAll`, or `Exec` of `DEALLOCATE ALL`
 func TestDeallocate(t *testing.T) {
 	p := open(t, keyed(sequence()), "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)")
 	run := func(db preparer, prepare func(context.Context, string) error) (seen []string) {

@@ -225,6 +225,8 @@ var schemas = map[string]struct {
 
 // TestAsPgx: a program sees through a filled pool what it sees through the pool of pgx,
 // by each default mode of execution, and has stored the same rows.
+//
+//deviation:pgx | An INSERT that was prepared by name is executed as its filled text, for which pgx keeps a statement of its own. In the modes `exec` and `simple_protocol` keyfill prepares it at its first execution and deallocates it with the name. | PostgreSQL with pgx | `tx.Prepare(ctx, "add", "INSERT …")` | –
 func TestAsPgx(t *testing.T) {
 	all := slices.Concat(steps, batchSteps, copySteps)
 	for name, s := range schemas {

@@ -42,6 +42,8 @@ func gapFree(t *testing.T, p *place, n int) {
 }
 
 // TestJoinedUndone: whatever undoes rows gives their numbers back.
+//
+//deviation:pgx | A batch that draws such keys and is not sent leaves its transaction failed, so that it cannot commit numbers without rows. | PostgreSQL with pgx | an argument that pgx cannot encode | a savepoint around the batch
 func TestJoinedUndone(t *testing.T) {
 	p := invoices(t)
 	ctx := t.Context()
@@ -162,6 +164,8 @@ func TestJoinedKilled(t *testing.T) {
 
 // TestJoinedAlone: outside of a transaction keyfill makes one around the draw and the
 // INSERT, also where rows come back, and an INSERT that fails leaves no gap.
+//
+//deviation:pgx | `Query` of a text that concerns keyfill waits for its first row. Where keys belong to the transaction it reads all rows, so that the connection is not busy meanwhile. | PostgreSQL with pgx | `INSERT … RETURNING` through `Query` | `Exec`
 func TestJoinedAlone(t *testing.T) {
 	p := invoices(t)
 	ctx := t.Context()
@@ -232,6 +236,8 @@ func TestJoinedConcurrent(t *testing.T) {
 
 // TestJoinedBehindConn: what is sent on the connection of pgx is not seen, and the status
 // that the server sends says that the transaction has ended.
+//
+//deviation:pgx | What is sent on pgx's own objects is neither filled nor seen: on the wrapped pool or connection, what `Conn()` returns, a `*pgconn.PgConn` with COPY as text, and a statement prepared by name there. | PostgreSQL with pgx | `tx.Conn().Exec(…)` | the wrapper's own methods, `Prepare` among them
 func TestJoinedBehindConn(t *testing.T) {
 	p := invoices(t)
 	ctx := t.Context()
@@ -270,6 +276,8 @@ func TestJoinedBehindConn(t *testing.T) {
 
 // TestJoinedBatches: a batch draws numbers in a transaction that it neither begins nor
 // ends; any other is refused before anything is sent.
+//
+//deviation:pgx | In a batch, a key that belongs to its transaction is refused unless the transaction was begun before the batch and no text of the batch begins or ends one. `maxplusone` is always refused. | PostgreSQL with pgx | `transaction: joined`, `scope:` | `Begin`, then the batch
 func TestJoinedBatches(t *testing.T) {
 	p := invoices(t)
 	ctx := t.Context()

@@ -122,6 +122,8 @@ func shown(id any) string {
 
 // TestSources: by each source and each way every row has its own key, which RETURNING
 // returns, Record reports as stored, and the statistics count.
+//
+//deviation:pgx | `CopyFrom` refuses keys that belong to the transaction of their INSERT. | PostgreSQL with pgx | `transaction: joined` | a batch in a transaction
 func TestSources(t *testing.T) {
 	for _, s := range sources {
 		t.Run(s.name, func(t *testing.T) {

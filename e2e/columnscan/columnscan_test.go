@@ -30,6 +30,8 @@ type queryer func(ctx context.Context, args ...any) (*sql.Rows, error)
 // TestScanArray scans a text[] into a []string by every way on which rows come, by
 // the plain driver and through keyfill: the same list, or before Go 1.27 the same
 // error.
+//
+//deviation:wrapper | From Go 1.27 on, rows of an INSERT whose key belongs to its transaction have no `driver.RowsColumnScanner` where they are in memory, so `Scan` takes from them what it took before Go 1.27. | all | pgx: a `text[]` of RETURNING into a `[]string` | `pgtype.Map.SQLScanner`
 func TestScanArray(t *testing.T) {
 	dsn := postgresql.DSN(postgresql.Database(t, "pgx"))
 	plain, err := sql.Open("pgx", dsn)

@@ -26,6 +26,9 @@ func clause(s *harness.Scratch, set string) string {
 
 // TestCutClause: an upsert clause about a key without gaps is cut, on every path, with its
 // arguments, so that a number that is there all the same is an error and changes no row.
+//
+//deviation:keys-of-a-transaction | An upsert clause whose only target is the numbered key, with `scope:` too, is cut from the text with its arguments: the results are as for an INSERT without it. A number that is there all the same is a duplicate-key error. | MySQL, MariaDB, PostgreSQL, SQLite | `INSERT INTO t (a) VALUES (1) ON CONFLICT (id) DO UPDATE SET a = 2` | bring the key
+//deviation:keys-of-a-transaction | The upsert clause is cut only if each unique index of the table is on the key, alone or with the columns of its `scope:`. | MySQL, MariaDB | `INSERT INTO t (a) VALUES (1) ON DUPLICATE KEY UPDATE a = 2` | bring the key
 func TestCutClause(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, cutEngines, func(t *testing.T, s *harness.Scratch) {

@@ -11,6 +11,8 @@ import (
 // TestBehindDDL: on MySQL and MariaDB DDL commits implicitly, also if it fails after
 // that: the engine is asked whether a transaction is open then, so that a program that
 // migrates at its start has keys of transactions.
+//
+//deviation:keys-of-a-transaction | After DDL the savepoint `keyfill_proof` finds out whether a transaction is open. | MySQL, MariaDB | `CREATE TABLE …` | –
 func TestBehindDDL(t *testing.T) {
 	t.Parallel()
 	asMySQL := mysqlAsMySQL

@@ -14,6 +14,8 @@ import (
 
 // TestProofForms: with the proof in it an INSERT stores and returns the same as without,
 // whatever its form and path, and one that brings its key needs no transaction.
+//
+//deviation:keys-of-a-transaction | To prove an open transaction the key is written `IF(@@in_transaction = 1, ?, 9223372036854775807 + 1)`, and the numbering is changed where `@@in_transaction = 1`. With `binlog_format = STATEMENT` each makes a note 1592. | MariaDB | `SHOW WARNINGS` | `binlog_format = ROW`
 func TestProofForms(t *testing.T) {
 	t.Parallel()
 	off := harness.MySQLDefault
@@ -107,6 +109,8 @@ func TestProofForms(t *testing.T) {
 
 // TestProofOnce: on PostgreSQL the setting that proves a transaction is set once in it,
 // and once more after a rollback to a savepoint.
+//
+//deviation:keys-of-a-transaction | To prove an open transaction the setting `keyfill.tx` is `1` in a transaction that has drawn a key: one statement more a transaction. It stays in the session as an empty text. | PostgreSQL | `SELECT current_setting('keyfill.tx', true)` | –
 func TestProofOnce(t *testing.T) {
 	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)

@@ -181,6 +181,8 @@ func TestJoinedFails(t *testing.T) {
 
 // TestJoinedEncoding: an argument that the driver cannot send fails after the
 // number was reserved; the transaction cannot commit it without a row.
+//
+//deviation:keys-of-a-transaction | With `transaction: joined` an argument that the driver cannot send aborts the transaction, as an error of the server does. | PostgreSQL | a list for an integer | –
 func TestJoinedEncoding(t *testing.T) {
 	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)

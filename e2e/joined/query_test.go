@@ -56,6 +56,8 @@ func wantNoTransaction(t *testing.T, s *harness.Scratch) {
 
 // TestJoinedQuery: an INSERT with RETURNING has committed when its rows are given,
 // however they are read.
+//
+//deviation:keys-of-a-transaction | An INSERT through Query outside of transactions has committed when Query returns: its rows are in memory, and Query returns an error among them or of the commit. | all with RETURNING or OUTPUT | `db.Query("INSERT … RETURNING id")` | `transaction: autonomous`
 func TestJoinedQuery(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, returningEngines, func(t *testing.T, s *harness.Scratch) {
@@ -228,6 +230,8 @@ func TestJoinedDeferred(t *testing.T) {
 
 // TestJoinedRowsOpen: the rows of an INSERT are there, with what the driver says of
 // their columns, and its connection takes other statements meanwhile.
+//
+//deviation:keys-of-a-transaction | With `transaction: joined` the rows of an INSERT through Query are in memory when it returns, inside a transaction too. | all with RETURNING or OUTPUT | `tx.Query` | –
 func TestJoinedRowsOpen(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, returningEngines, func(t *testing.T, s *harness.Scratch) {

@@ -155,6 +155,8 @@ func TestJoinedFirstInside(t *testing.T) {
 
 // TestJoinedOwnLock: a transaction that has locked the table before the numbering
 // was ever looked at does not wait for itself: the table is asked on its connection.
+//
+//deviation:keys-of-a-transaction | Before a process's first number, another connection looks at the numbering and the greatest key. If the transaction's own lock on the table blocks it for 10 seconds, with `scope:` 5 for a parent without a row, that is an error. | SQL Server, Oracle; `scope:` on PostgreSQL too | `TRUNCATE t; INSERT INTO t …` in one transaction | insert a row before
 func TestJoinedOwnLock(t *testing.T) {
 	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
@@ -180,6 +182,8 @@ func TestJoinedOwnLock(t *testing.T) {
 
 // TestJoinedInTheWay: a key of a program without keyfill stands where the next number would:
 // it is an error, whose remedy the policy says, and not the same one for ever.
+//
+//deviation:keys-of-a-transaction | A key that was brought, or moved by an UPDATE, and equals the next number is a duplicate-key error; the next INSERT (with `scope:` the parent's next) does what `on_behind:` says. Without a unique index the key is stored twice. | all | `INSERT INTO lines (order_id, no) VALUES (7, 4)` | a unique index; leave the number out
 func TestJoinedInTheWay(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -53,6 +53,8 @@ var hintedInserts = []struct {
 
 // TestHintedInserts: with such a comment, or settings of the statement, an INSERT does
 // what it does by the plain driver, and its LastInsertId is the same row's.
+//
+//deviation:insert-select | Settings of SET STATEMENT apply to the INSERT alone: the count and keyfill's other questions run without them. | MariaDB | `SET STATEMENT max_statement_time=1 FOR INSERT INTO t (a) SELECT …` | `SET SESSION`
 func TestHintedInserts(t *testing.T) {
 	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}

@@ -119,6 +119,8 @@ func statementsGone(t *testing.T, s *harness.Scratch, source policy.Source, text
 
 // TestStatementsGoneUnseen: where a function has the server forget in a transaction, that
 // transaction fails, and the next one does not.
+//
+//deviation:wrapper | In pgx's modes with a cache, in a transaction, after a function has called DEALLOCATE, or a hook of the pool the first time, keyfill's own statement fails with 26000, as the program's own would. | all | `SELECT f()` and then an INSERT | the text `DEALLOCATE ALL`
 func TestStatementsGoneUnseen(t *testing.T) {
 	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)

@@ -121,6 +121,8 @@ START TRANSACTION; UPDATE serials SET next = next + c WHERE name = n; SELECT nex
 // it is, unless both have one state, and the first one goes on. The tables of
 // states are there or not. All pairs are tried on SQLite, and on the servers a fifth of
 // them and each clash, but for a long run.
+//
+//deviation:integer-keys | Keys that no row of `keyfill_sequences` counts (`native`, `maxplusone`, `table:`, a procedure of yours, `store:`, a snowflake without a store) leave a row there that says which column they fill. keyfill creates the table if it may. | all | a second source for the column is refused | `exclusive: true` creates no table, but for a `store:`
 func TestBindingPairs(t *testing.T) {
 	t.Parallel()
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}) {

@@ -22,6 +22,9 @@ var characterSets = []string{
 // TestBytesConverted: a key of BINARY(16) is stored with the bytes that are recorded, also
 // where the session converts arguments: in each form of an INSERT, prepared before the
 // character sets are set and after it.
+//
+//deviation:settings | Where the session converts arguments from its client's character set, a key of 16 bytes of a prepared statement stands in the text as x'…', and the statement is prepared anew each time. As an argument it would be stored as other bytes. | MySQL, MariaDB | `SET CHARACTER SET latin1`; `SET collation_connection = …`; `CALL p()` | `SET NAMES`; `layout: string`
+//deviation:settings | Before its first INSERT with arguments and a key of 16 bytes the first session is asked whether it converts arguments; each session is asked again after a text that may have set a character set. | MySQL, MariaDB | `SET NAMES latin1` | `layout: string`
 func TestBytesConverted(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.MySQLInterp}, func(t *testing.T, s *harness.Scratch) {

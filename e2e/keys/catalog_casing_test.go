@@ -11,6 +11,8 @@ import (
 
 // TestCasing: if the names of tables are case-sensitive on the server, ORDERS is not the
 // table orders, which the policy names; nor is Orders another entry's.
+//
+//deviation:filled-inserts | If a table's name is not in lower case, in the policy or in an INSERT, the server is asked once whether case counts. Before that, an INSERT with such a name that reads `ROW_COUNT()` is refused. | MySQL, MariaDB | `SELECT @@lower_case_table_names` | names in lower case
 func TestCasing(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {

@@ -80,6 +80,10 @@ func joinedFollower() policy.Source {
 
 // TestFollowLeftOut: a row that is left out raises no numbering without gaps, whatever
 // key it brings, and one that is stored does, in the same transaction.
+//
+//deviation:keys-of-a-transaction | If an INSERT that brings its key may leave its row out, or the engine alone can read the key, the joined numbering is raised afterwards, by the greatest key in the column: a row that was left out raises nothing. | all | `INSERT IGNORE INTO t (id, …) VALUES (100, …)`; `INSERT INTO t (id, …) SELECT …` | –
+//deviation:keys-of-a-transaction | Until then its numbering is locked, but not in a table of the application's own, by a procedure or in another form: there a draw may get a number that the INSERT brings. | all | `table:` with an INSERT … SELECT that brings keys | –
+//deviation:keys-of-a-transaction | If no index begins with the key, the joined numbering is raised above all keys that can be read in the INSERT. | all | `INSERT INTO t (id, …) SELECT …` without an index on `id` | an index on the key
 func TestFollowLeftOut(t *testing.T) {
 	t.Parallel()
 	for way, bring := range bringing {
@@ -118,6 +122,8 @@ func TestFollowLeftOut(t *testing.T) {
 // TestFollowQueried: the keys that a query brings raise a numbering without gaps in the
 // transaction of its rows, so that none of them comes again where no index is. A
 // transaction that is rolled back takes both back.
+//
+//deviation:brought-keys | The rows of such an INSERT through Query are in memory when it returns. | all with RETURNING or OUTPUT | `INSERT INTO t (id, …) VALUES (100, …) RETURNING id` | –
 func TestFollowQueried(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

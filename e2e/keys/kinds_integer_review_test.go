@@ -91,6 +91,8 @@ func TestRowsLeftOutByTheTable(t *testing.T) {
 
 // TestOtherNumberedColumn: where the engine numbers another column, LastInsertId
 // means that one, as without keyfill.
+//
+//deviation:lastinsertid | LastInsertId is the number of the other column if the engine numbers one too. | MySQL, MariaDB, SQLite | `id BIGINT AUTO_INCREMENT` beside a `number` that is filled: as without keyfill | `last_insert_id: session` or `result`
 func TestOtherNumberedColumn(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -150,6 +152,8 @@ func TestStateOfOneTable(t *testing.T) {
 
 // TestPartition: a partition that a glob matches beside the whole table would be
 // numbered twice.
+//
+//deviation:integer-keys | An INSERT into a partition is refused where a policy matches it: the whole table is numbered. | PostgreSQL | `log_2026` under `log*` | `exclusive: true`
 func TestPartition(t *testing.T) {
 	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)

@@ -37,6 +37,8 @@ func maxTable(t *testing.T, s *harness.Scratch, lock string) (*sql.DB, *keyfill.
 
 // TestMaxPlusOne: the key is the greatest one in the table and one, whichever program has
 // stored that, on every path.
+//
+//deviation:keys-of-a-transaction | With `maxplusone` the key of a row that was deleted from the top is given again. | all | `DELETE FROM t WHERE id = (SELECT MAX(id) …)` | `kind: sequence`
 func TestMaxPlusOne(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, maxEngines, func(t *testing.T, s *harness.Scratch) {
@@ -86,6 +88,9 @@ func TestMaxPlusOne(t *testing.T) {
 
 // TestMaxPlusOneSwarm: with a lock, 16 goroutines store no key twice and none is
 // left out; without one the primary key keeps them apart.
+//
+//deviation:keys-of-a-transaction | With `maxplusone` and `lock: none` two INSERTs at the same time make the same key: one of them is a duplicate-key error. | all | – | `lock: range`
+//deviation:keys-of-a-transaction | With `maxplusone` an INSERT locks the end of the index, on Oracle the table, against all other writers until its transaction ends. On PostgreSQL an advisory lock keeps out keyfill's INSERTs alone. | MySQL, MariaDB, PostgreSQL, SQL Server, Oracle | – | `kind: sequence`
 func TestMaxPlusOneSwarm(t *testing.T) {
 	t.Parallel()
 	const workers = 16
@@ -242,6 +247,8 @@ func TestMaxPlusOneEnds(t *testing.T) {
 // TestMaxPlusOneStale: a transaction of PostgreSQL that sees what was there when it
 // began reads a greatest key that is not, and the unique index refuses what it
 // makes of it.
+//
+//deviation:keys-of-a-transaction | With `maxplusone` a transaction under REPEATABLE READ or SERIALIZABLE reads the greatest key of its beginning: a duplicate-key error. | PostgreSQL | `BeginTx` with an isolation level | READ COMMITTED, as the transactions that keyfill makes
 func TestMaxPlusOneStale(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -67,6 +67,8 @@ func TestSnowflakeShared(t *testing.T) {
 
 // TestSnowflakeTooMany: all keys of a statement are consecutive, so that there
 // is a limit to them.
+//
+//deviation:integer-keys | A statement has at most as many keys as a snowflake's count has room for: 4096. | all | 5,000 rows in one INSERT | `sequence_bits:`
 func TestSnowflakeTooMany(t *testing.T) {
 	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
@@ -122,6 +124,8 @@ func TestSnowflakeAbove(t *testing.T) {
 
 // TestSnowflakeAgain: what a closed database has issued does not come again from
 // the next one with its number, with a store and without.
+//
+//deviation:integer-keys | A snowflake without a store waits some seconds for its first key. | all | the first INSERT of a process | a store
 func TestSnowflakeAgain(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

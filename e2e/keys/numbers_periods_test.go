@@ -115,6 +115,8 @@ func TestPeriodByClock(t *testing.T) {
 
 // TestPeriodByColumn: the date of the row says the period, in whatever order dates come, and
 // each period begins at 1 or above the numbers that are there.
+//
+//deviation:filled-inserts | With `period: {column: …}`, an INSERT is an error where the row's date is NULL, an expression, a default, or not in the form YYYY-MM-DD. | all | `INSERT INTO t (issued_on) VALUES (CURRENT_DATE)` | give the date as an argument; a period without column
 func TestPeriodByColumn(t *testing.T) {
 	t.Parallel()
 	eachPeriodMode(t, func(t *testing.T, s *harness.Scratch, mode string) {
@@ -158,6 +160,8 @@ func TestPeriodByColumn(t *testing.T) {
 
 // TestPeriodOfATime: a time is of the period whose date the driver stores: near the end of a
 // year by another time zone than the time's.
+//
+//deviation:filled-inserts | Where the date of a period is a time near the period's end, keyfill first asks the engine, on the same connection, which date the driver sends. | all | `db.Exec("INSERT INTO t (issued_on) VALUES (?)", time.Now())` on the last two days of a year | text YYYY-MM-DD
 func TestPeriodOfATime(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -350,6 +354,8 @@ func TestNumbersChecked(t *testing.T) {
 
 // TestPeriodRowsBeforehand: the rows of a period and of the next one are there after the first
 // INSERT, whose rollback does not undo that; on SQLite, which has one writer, it does.
+//
+//deviation:keys-of-a-transaction | The first INSERT of a process in a period makes the rows of that period and the next one on a connection of keyfill's, and asks once for the server's time. | all but SQLite | `period: year` | –
 func TestPeriodRowsBeforehand(t *testing.T) {
 	t.Parallel()
 	eachPeriodMode(t, func(t *testing.T, s *harness.Scratch, mode string) {

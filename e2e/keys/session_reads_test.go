@@ -55,6 +55,8 @@ func createSessionTables(t *testing.T, s *harness.Scratch) {
 
 // TestSessionReads: a read of the session's last number is an error after an INSERT whose
 // integer keyfill has made instead of the column's own sequence, and nowhere else.
+//
+//deviation:lastinsertid | `lastval()` and `currval` of the column's own sequence are an error after an INSERT that got its integer from keyfill, in the same transaction or `sql.Conn`, unless a later statement may have drawn a number. The plain driver gives the key. | PostgreSQL; MariaDB `PREVIOUS VALUE FOR` and `LASTVAL(seq)` | `INSERT INTO child (parent) VALUES (lastval())` | RETURNING; `session_reads: warn`
 func TestSessionReads(t *testing.T) {
 	t.Parallel()
 	const link = "INSERT INTO child (id, parent) VALUES (1, lastval())"
@@ -148,6 +150,8 @@ func checkSessionRead(t *testing.T, err error) {
 // TestSessionReadsPlaces: on a connection of its own a read is an error as in a
 // transaction, in a text of several statements by its order; after a checkout it is a
 // warning. Prepared statements are not seen.
+//
+//deviation:lastinsertid | Where keyfill cannot see that no number was drawn since, `lastval()` and the like give an older row's number. | PostgreSQL, MariaDB, SQL Server, Oracle | a SELECT from a table in between; a statement that was prepared before; a function that reads `lastval()` | RETURNING, OUTPUT
 func TestSessionReadsPlaces(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

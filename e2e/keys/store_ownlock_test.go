@@ -57,6 +57,9 @@ func ownLockSources() map[string]policy.Source {
 // sequence, in the same transaction does not wait for that transaction, whether the process
 // has inserted before or not. If it did, it would fail after store_wait. A recycled source
 // that has no series yet refuses it.
+//
+//deviation:integer-keys | An INSERT of a transaction that has locked its table is refused if a `recycled` source of the process has no series yet. | PostgreSQL | `BEGIN; TRUNCATE t; INSERT INTO t …` | insert before that, or in a transaction of its own
+//deviation:integer-keys | In a transaction whose locks no text has shown, such as a function's, the first INSERT waits one second. Later ones draw on the transaction's own connection. | PostgreSQL | `BEGIN; SELECT f_that_truncates(); INSERT INTO t …` | `TRUNCATE` as a text of its own
 func TestOwnLock(t *testing.T) {
 	t.Parallel()
 	for source, src := range ownLockSources() {

@@ -113,6 +113,8 @@ func insertSQLite(db *sql.DB, way, rows int) error {
 // reserved, and go with its rows; outside, a block. How the transaction was
 // begun does not matter. After RELEASE it is not known whether one is open, so
 // that is as inside.
+//
+//deviation:integer-keys | Inside a transaction the reservation is part of it: other writers wait for its end, as for any writer. | SQLite | – | `store:` in another file
 func TestSQLiteRollback(t *testing.T) {
 	t.Parallel()
 	for _, w := range []struct{ begin, rollback, commit string }{
@@ -224,6 +226,8 @@ func firstWaits() []firstWait {
 // TestSQLiteFirstWaits: the first INSERT of a process, the first statement of a
 // DEFERRED transaction, while another connection writes: the plain driver's
 // waits for it. A transaction that had read before fails instead, at once.
+//
+//deviation:integer-keys | With `ensure_schema`, a new connection creates missing tables, and waits for a writer. | SQLite | – | create them beforehand
 func TestSQLiteFirstWaits(t *testing.T) {
 	t.Parallel()
 	for _, c := range firstWaits() {
@@ -278,6 +282,8 @@ func waitsForWriter(t *testing.T, s *harness.Scratch, user *sql.Conn) {
 // TestSQLiteReads: what the INSERT's own text asks of the statement before:
 // last_insert_rowid() is still the parent's; changes() would be the reservation's, so the
 // INSERT is refused if the reservation runs on its own connection.
+//
+//deviation:integer-keys | An INSERT whose own text reads `changes()` or `total_changes()` is refused. `last_insert_rowid()` stays the application's. | SQLite | `INSERT INTO t (n) VALUES (changes())` | `unsupported: unfilled`; a key of its own
 func TestSQLiteReads(t *testing.T) {
 	t.Parallel()
 	for _, d := range []harness.SQLiteDatabase{sqliteDatabases[0], harness.WalFile} {

@@ -69,6 +69,8 @@ func TestCopyListed(t *testing.T) {
 // TestCopyGenerated: a load without a column list into a table with generated
 // columns, which COPY does not take, is the engine's error, and one with a list
 // is filled.
+//
+//deviation:bulk-loads | A COPY without a column list into a table with generated columns is the engine's error. | PostgreSQL | `pq.CopyIn("t")` | name the columns
 func TestCopyGenerated(t *testing.T) {
 	t.Parallel()
 	s := harness.PQDefault.Scratch(t)
@@ -87,6 +89,8 @@ func TestCopyGenerated(t *testing.T) {
 }
 
 // TestCopyFollows: keys that a load brings advance a source that follows them.
+//
+//deviation:brought-keys | Keys that a COPY or a bulk load brings raise the numbering at the end of the load. A brought key that equals a number of the same load is a duplicate-key error. | PostgreSQL, SQL Server | COPY with NULL and own keys in one column | –
 func TestCopyFollows(t *testing.T) {
 	t.Parallel()
 	s := harness.PQDefault.Scratch(t)

@@ -87,6 +87,8 @@ func TestClientCharset(t *testing.T) {
 // TestClientCharsetUnasked: where the policy says sql_mode, the session is not asked, and
 // its character set is taken for utf8mb4: a backslash that is half of a character hides the
 // end of its string. The row is not stored.
+//
+//deviation:settings | If the policy says `sql_mode:`, keyfill does not ask for character sets in which a backslash or a backtick may be half of a character. An INSERT with such a character is refused, passed unseen, or read otherwise than the server does. | MySQL, MariaDB | `charset=gbk`, also big5, cp932, gb18030 and sjis | no `sql_mode:` in the policy, or `charset=utf8mb4`
 func TestClientCharsetUnasked(t *testing.T) {
 	t.Parallel()
 	e := harness.MySQLDefault

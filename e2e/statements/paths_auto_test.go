@@ -39,6 +39,8 @@ func configure(t *testing.T, policy string) {
 
 // TestAuto opens databases by the names that blank imports register, with the
 // policy from the environment.
+//
+//deviation:wrapper | The driver has another name. | all | sqlx finds no placeholder style | `sqlx.BindDriver`
 func TestAuto(t *testing.T) {
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}) {
 		t.Run(e.Name, func(t *testing.T) {

@@ -59,6 +59,8 @@ func (i *interrupter) StmtQueryContext(ctx context.Context, stmt driver.StmtQuer
 
 // TestLockInterrupted: if SQLite ends a transaction at an interrupted lock, the INSERT
 // fails, and neither its row nor a number is committed.
+//
+//deviation:integer-keys | Inside a transaction the first INSERT into a table, prepared or not, takes the lock to write with an UPDATE `WHERE 0`, before it reads the catalog. | SQLite | `tx.Prepare` takes it, not only `Exec` | insert once outside of transactions
 func TestLockInterrupted(t *testing.T) {
 	t.Parallel()
 	worker := 3

@@ -65,6 +65,8 @@ func TestNamedArguments(t *testing.T) {
 
 // TestStatementCache: a query without arguments is the same text each time where
 // pgx prepares and caches by text, and a literal key is never prepared.
+//
+//deviation:filled-inserts | Server logs, statement caches and `pg_stat_statements` show the filled text. A text without placeholders has its key as a literal, so it differs each time. | all | `VALUES ('a', '01a1…')` for `VALUES ('a')` | use placeholders
 func TestStatementCache(t *testing.T) {
 	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
@@ -120,6 +122,9 @@ func TestStatementsAreClosed(t *testing.T) {
 
 // TestManyArguments crosses the engines' limits of arguments: then the keys are
 // literals, and a Prepare is refused.
+//
+//deviation:filled-inserts | `Prepare` of an INSERT is an error if its arguments and keys together are more than the engine takes. Executed directly, it gets literals. | all | 40,000 rows of one argument, prepared | –
+//deviation:filled-inserts | An INSERT of more arguments than the engine takes, executed directly, is prepared, executed and closed instead of sent at once. | PostgreSQL with pgx | 40,000 rows of one argument | –
 func TestManyArguments(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

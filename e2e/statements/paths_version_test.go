@@ -25,6 +25,8 @@ func asked(s *harness.Spy) int {
 
 // TestVersionIsAskedOnce: with no dialect in the policy the server says whether
 // it is MariaDB, once; then RETURNING is understood.
+//
+//deviation:wrapper | `SELECT VERSION()` is sent once, on the first connection before it is used. | MySQL, MariaDB | the first connection of a process | `dialect:` in the policy
 func TestVersionIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {

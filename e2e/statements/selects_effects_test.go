@@ -54,6 +54,8 @@ func TestSelectLeavesRowsOut(t *testing.T) {
 
 // TestSelectAborts: a query that fails leaves an aborted transaction aborted, and
 // one that does not leaves no savepoint.
+//
+//deviation:insert-select | In a transaction the savepoint `keyfill_rows` is set and released. | PostgreSQL; MySQL and MariaDB where the count is rolled back | – | name the key column
 func TestSelectAborts(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -108,6 +110,8 @@ func TestSelectView(t *testing.T) {
 
 // TestSelectChains: if a transaction follows another automatically, nothing of it is
 // committed for a count.
+//
+//deviation:insert-select | A query with a function whose effects have to be undone is refused where it is not known whether a transaction is open, as with a `completion_type` other than NO_CHAIN. | MySQL, MariaDB | after a `COMMIT` in a procedure | `BeginTx`
 func TestSelectChains(t *testing.T) {
 	t.Parallel()
 	s := harness.MySQLMulti.Scratch(t)
@@ -236,6 +240,8 @@ func TestSelectExhausted(t *testing.T) {
 }
 
 // TestSelectRowCount: ROW_COUNT() after an INSERT … SELECT counts its rows.
+//
+//deviation:insert-select | `FOUND_ROWS()` afterwards counts the one row of the count. | MySQL, MariaDB | – | name the key column
 func TestSelectRowCount(t *testing.T) {
 	t.Parallel()
 	s := harness.MySQLMulti.Scratch(t)

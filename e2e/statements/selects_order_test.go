@@ -107,6 +107,8 @@ func orderTables(t *testing.T, s *harness.Scratch) {
 
 // TestSelectOrderKeys: the keys of an INSERT … SELECT with ORDER BY are in that order,
 // as AUTO_INCREMENT's are.
+//
+//deviation:insert-select | Which row gets which number is not specified. keyfill keeps the query's ORDER BY, and MySQL and MariaDB number in that order; other engines may not. | all | `SELECT a FROM s ORDER BY a` | name the key column
 func TestSelectOrderKeys(t *testing.T) {
 	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}
@@ -122,6 +124,9 @@ func TestSelectOrderKeys(t *testing.T) {
 
 // TestSelectOrderRefused: an order that cannot be kept is refused where it decides
 // what is stored.
+//
+//deviation:insert-select | With IGNORE, REPLACE or ON DUPLICATE KEY UPDATE it is refused where the query's ORDER BY cannot be written outside: with a placeholder or variable, an expression over an alias, none of the columns of a DISTINCT or UNION, or on one side of a UNION. | MySQL, MariaDB | `INSERT IGNORE … SELECT a FROM s ORDER BY FIELD(b, ?)` | order by a column of the select list
+//deviation:insert-select | With IGNORE, REPLACE or ON DUPLICATE KEY UPDATE the engine chooses which of several equal rows is stored, as without keyfill, and may choose another one. | MySQL, MariaDB | `INSERT IGNORE … SELECT a FROM s` | ORDER BY columns that decide
 func TestSelectOrderRefused(t *testing.T) {
 	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}

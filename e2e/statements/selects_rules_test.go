@@ -94,6 +94,8 @@ var valueSetRules = []struct {
 // TestValueSetsRules: where a rule would write something else for a query than for VALUES,
 // a row of VALUES that is a set is refused before anything is sent, and the error names the
 // rule. Where none does, t and t0 hold the same afterwards.
+//
+//deviation:filled-inserts | A row of VALUES with a set is refused if a rule for INSERT on the table, or on a table below its view, does more than nothing or NOTIFY: the rule would get the query instead of the row. keyfill asks the catalog first. | PostgreSQL | `CREATE RULE r AS ON INSERT TO t DO ALSO INSERT INTO log …`; `VALUES (unnest($1::int[]))` | `INSERT … SELECT x FROM unnest($1::int[]) AS x`, which plain logs so too; a trigger; `unsupported: unfilled`
 func TestValueSetsRules(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, ruleEngines, func(t *testing.T, s *harness.Scratch) {
@@ -226,6 +228,8 @@ func TestValueSetsRuleLate(t *testing.T) {
 
 // TestRuleReadsKey: a rule logs the keys that are in the table, where the plain driver makes
 // others for the log.
+//
+//deviation:filled-inserts | A rule reads in `NEW.id` the key of the row, each time. The plain driver evaluates the column's default again each time, so a log gets other keys than the table. Keys that a server's function makes for rows of a query are made again here too. | PostgreSQL | `CREATE RULE r AS ON INSERT TO t DO ALSO INSERT INTO log VALUES (NEW.id)` | –
 func TestRuleReadsKey(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, ruleEngines, func(t *testing.T, s *harness.Scratch) {
@@ -285,6 +289,8 @@ var compositeSets = []struct {
 // TestValueSetsComposite: a row constructor takes the type of its column in VALUES alone,
 // so that a row with a set beside one is refused before anything is sent. The plain driver
 // stores each of the rows.
+//
+//deviation:filled-inserts | A row of VALUES with a set and a row constructor for a column of a composite type is refused: only VALUES gives the constructor that type. keyfill asks the catalog first. | PostgreSQL | `VALUES (generate_series(1, 2), ROW(1, 'x'))` | `ROW(1, 'x')::pair`
 func TestValueSetsComposite(t *testing.T) {
 	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}
@@ -316,6 +322,8 @@ func TestValueSetsComposite(t *testing.T) {
 // that the INSERT has stored, if the query reads its own table. Where the engine then finds
 // more rows than have keys, the error names the rule; where it does not, t and t0 hold the
 // same afterwards.
+//
+//deviation:insert-select | A rule that reads NEW runs the query again after its rows are stored. If the query then has more rows, because it reads the table itself, the INSERT is an error that names the rule. If it has other rows, the rule reads the numbers in their order. | PostgreSQL | `CREATE RULE r AS ON INSERT TO t DO ALSO UPDATE n SET a = a + 1 WHERE a = NEW.a`; `INSERT INTO t (a) SELECT a FROM t` | a trigger; a copy of the rows
 func TestSelectRules(t *testing.T) {
 	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true, Start: 1000}

@@ -195,6 +195,8 @@ func idsOf(t *testing.T, db *sql.DB) []int64 {
 
 // TestSelectReturning: the rows of RETURNING are the engine's, and the keys in
 // them are known to be stored.
+//
+//deviation:insert-select | `Record` calls every key unknown unless RETURNING or OUTPUT has shown it. | all | – | RETURNING
 func TestSelectReturning(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
@@ -291,6 +293,8 @@ func TestSelectRefused(t *testing.T) {
 
 // TestSelectFunction: UUIDs for the rows of a query are made by a function of the
 // server that makes this kind, where it has one.
+//
+//deviation:insert-select | For UUIDs the server's version is asked once. `dry_run` asks nothing and calls such an INSERT refused. | MariaDB, PostgreSQL | `SELECT VERSION()` | name the key column
 func TestSelectFunction(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxSimple, harness.PQDefault, harness.MySQLDefault, harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {

@@ -37,6 +37,8 @@ func TestSelectAfterDDL(t *testing.T) {
 
 // TestSelectAfterAria: a transaction that has changed a table of Aria has no savepoints.
 // Rows are numbered without one, and where the count could not be undone the error says so.
+//
+//deviation:insert-select | After a change of an Aria table in the same transaction, a query with functions that may change something is refused: Aria has no savepoints. | MariaDB | `INSERT INTO t (a) SELECT f(a) FROM s` | send it before that change
 func TestSelectAfterAria(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -73,6 +75,8 @@ func TestSelectAfterAria(t *testing.T) {
 // TestSelectAfterCall: where it is not known whether a transaction is open, the engine
 // cannot number the rows itself. A value that ROW_NUMBER() would change is refused then,
 // and the error names BeginTx, since the key has AUTO_INCREMENT already.
+//
+//deviation:insert-select | A query whose values a temporary table may change is refused while it is not known whether a transaction is open, as after `CALL`, `SET autocommit` and `LOCK TABLES`. | MariaDB | `CALL p(); INSERT INTO t (a) SELECT b / 3 FROM s` | `BeginTx`
 func TestSelectAfterCall(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -67,6 +67,8 @@ func openAnswering(t *testing.T, s *harness.Scratch, question, answer string, l 
 
 // TestSelectUUIDLog: where the server logs statements for replicas, UUIDs for the rows of
 // a query are refused. It is asked once a connection.
+//
+//deviation:insert-select | Each connection is asked once whether the server writes a log of statements. Before that, an INSERT that reads `ROW_COUNT()` is refused. | MySQL, MariaDB | `SELECT @@version, @@log_bin, @@binlog_format` | –
 func TestSelectUUIDLog(t *testing.T) {
 	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)
@@ -95,6 +97,8 @@ func TestSelectUUIDLog(t *testing.T) {
 }
 
 // TestSelectUUIDOldSQLite: SQLite has UNHEX() since 3.41.
+//
+//deviation:insert-select | Keys of 16 bytes for the rows of a query are refused before SQLite 3.41. keyfill asks for the version once. | SQLite | `layout: binary` | –
 func TestSelectUUIDOldSQLite(t *testing.T) {
 	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)

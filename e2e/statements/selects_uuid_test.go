@@ -52,6 +52,9 @@ var rowKeyCells = append(slices.Clone(selectCells), []selectCell{
 
 // TestSelectUUID: the rows of an INSERT … SELECT get UUIDs without a count, the other
 // columns hold what they hold without keyfill, and each key is one of the source's.
+//
+//deviation:insert-select | UUIDs, ULIDs and combs need no count: keyfill sends the common part of the keys and a random number, and the engine adds 1 for each row. No value of the query changes. | all | `INSERT INTO t (a) SELECT a FROM s` | name the key column
+//deviation:insert-select | If MySQL or MariaDB sorts an `INSERT … SELECT` with UUIDs in a temporary table, as for a join or GROUP BY, the keys may not follow its ORDER BY. | MySQL, MariaDB | `INSERT INTO t (a) SELECT s.a FROM s JOIN u USING (n) ORDER BY s.a` | name the key column
 func TestSelectUUID(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
@@ -176,6 +179,8 @@ func rowKeysInOrder(t *testing.T, s *harness.Scratch, db *sql.DB) {
 
 // TestSelectUUIDRefused: what may store another value, or would give replicas other keys,
 // is refused, and nothing is stored.
+//
+//deviation:insert-select | With DISTINCT, UNION, EXCEPT, INTERSECT or ROLLUP the rows are numbered in a temporary table, which changes some values (`1/3`, `0x41`, a sum of times). The INSERT is filled if each item is a column, literal, CAST or tested function, and no view is read. | MySQL, MariaDB | `INSERT INTO t (a) SELECT DISTINCT b / 3 FROM s` | `CAST(b / 3 AS DECIMAL(20,10))`
 func TestSelectUUIDRefused(t *testing.T) {
 	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)

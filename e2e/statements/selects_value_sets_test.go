@@ -66,6 +66,8 @@ var valueSets = []selectCell{
 
 // TestValueSets: the only row of VALUES is stored as the rows that the plain driver
 // stores for it, each with a key of its own.
+//
+//deviation:filled-inserts | A value that may be a set, in the only row of VALUES or in a SELECT without FROM, is sent as `COALESCE(value)`. The value stays the same. A set from a function of the application is keyfill's error, in a transaction after the engine's own. | PostgreSQL | `VALUES (lower($1))`; `VALUES (my_set())` | select FROM the set
 func TestValueSets(t *testing.T) {
 	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
@@ -95,6 +97,8 @@ func TestValueSets(t *testing.T) {
 }
 
 // TestRecordKeys: beside a record the key is stored as it is recorded, whatever column takes it.
+//
+//deviation:filled-inserts | Where the only row of VALUES takes the fields of a record, the key is sent in a `CASE` that the engine drops before it runs. A record that is a set is keyfill's error. An argument in the key's place is refused. | PostgreSQL | `VALUES ((f()).*)`; `(a, b, id) VALUES ((f()).*, $1)` | select FROM the function
 func TestRecordKeys(t *testing.T) {
 	t.Parallel()
 	sequence := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 1}
@@ -175,6 +179,8 @@ var ownSets = []string{
 
 // TestValueSetsRefused: a row that is stored as several is an error where keys could
 // not be made for them, and stores nothing.
+//
+//deviation:filled-inserts | The only row of VALUES with a set of the engine's own functions is filled as `INSERT … SELECT`. It is refused beside DEFAULT, or beside a value in the key's place that may have to be filled. | PostgreSQL | `VALUES (unnest($1::int[]))` | name the key column
 func TestValueSetsRefused(t *testing.T) {
 	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
@@ -220,6 +226,8 @@ func TestValueSetsRefused(t *testing.T) {
 }
 
 // TestRuleStoresMore: a rule that stores a row twice under one key is an error.
+//
+//deviation:filled-inserts | A row of VALUES that a rule has stored as several rows with one key is an error, and keyfill gives up what it has reserved. | PostgreSQL | `CREATE RULE … DO INSTEAD INSERT … SELECT` | –
 func TestRuleStoresMore(t *testing.T) {
 	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}

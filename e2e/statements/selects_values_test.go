@@ -97,6 +97,9 @@ func createHits(t *testing.T, s *harness.Scratch, types []string, key string) {
 
 // TestSelectValues: what is stored is what plain stores, or nothing where plain stores
 // nothing. A column with AUTO_INCREMENT is numbered by the engine, and nothing is refused.
+//
+//deviation:insert-select | The engine numbers the rows if the column has AUTO_INCREMENT and leads an index of InnoDB: keyfill puts SET STATEMENT with the first reserved number before the text. If something else took that number for another table, the INSERT fails. | MariaDB | `SET STATEMENT insert_id=…, auto_increment_increment=1 FOR INSERT INTO t (a) SELECT …` | –
+//deviation:insert-select | Around `INSERT … SELECT` into such a column keyfill makes a transaction, after which `ROW_COUNT()` is 0, or sets the savepoint `keyfill_rows` in yours, which stays. If more rows come than were counted, keyfill undoes the statement and sends it again. | MariaDB | `INSERT INTO t (a) SELECT a FROM s`, then `SELECT ROW_COUNT()` | RowsAffected; `BeginTx`
 func TestSelectValues(t *testing.T) {
 	t.Parallel()
 	on := []harness.Engine{harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.SQLiteFile}
@@ -199,6 +202,9 @@ func execOn(t *testing.T, c *sql.Conn, query string) {
 // TestSelectValuesOfViews: the columns of a view may be expressions, which are not in the
 // text. MariaDB numbers the rows itself if the key has AUTO_INCREMENT; else a value that
 // may change is refused.
+//
+//deviation:insert-select | Integer keys of other columns are numbered in a temporary table, which changes some values (`a / b`, `0x41`, AVG). The INSERT is filled if each item is a column, literal, CAST or tested function, or the engine says that it is an integer or exact arithmetic. | MySQL; MariaDB without AUTO_INCREMENT, with IGNORE, REPLACE, ON DUPLICATE KEY UPDATE, a trigger or a function that may change something | `INSERT INTO t (a) SELECT b / 3 FROM s` | `CAST(b / 3 AS DECIMAL(20,10))`; AUTO_INCREMENT and `exclusive: true`
+//deviation:insert-select | Where rows are numbered in a temporary table, a query that reads views is filled if its columns are integers, text or times. | MySQL, MariaDB | `INSERT INTO t (a) SELECT a FROM a_view` | read the tables of the view
 func TestSelectValuesOfViews(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
@@ -221,6 +227,8 @@ func TestSelectValuesOfViews(t *testing.T) {
 
 // TestSelectStrict: MariaDB is strict where it numbers rows in a temporary table, and not
 // where it stores them as they come.
+//
+//deviation:insert-select | Where rows are numbered in a temporary table, strict mode makes errors of warnings: a division by 0, a time that is too late, a text compared with a number. The plain driver stores NULL or the result. | MariaDB | `INSERT INTO t (a) SELECT b % 0 FROM s UNION SELECT 1 FROM s`; `SELECT name = 1 FROM s` | AUTO_INCREMENT and `exclusive: true`
 func TestSelectStrict(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
@@ -248,6 +256,8 @@ func TestSelectStrict(t *testing.T) {
 }
 
 // TestSelectCollation: SQLite looks for a collation where a query is read in another one.
+//
+//deviation:insert-select | A query whose values have a collation that the engine does not have is an error. The plain driver stores them while nothing is compared. | SQLite | `INSERT INTO t (a) SELECT b COLLATE "C" FROM s` | leave the collation out
 func TestSelectCollation(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile}, func(t *testing.T, s *harness.Scratch) {
@@ -283,6 +293,8 @@ func TestSelectOtherBytes(t *testing.T) {
 // TestSelectReadsLastKey: on SQLite a query of several rows that reads the last key of its
 // connection is refused, since it would be another one in all rows but the first. One row
 // stores what it stores without keyfill.
+//
+//deviation:insert-select | An `INSERT … SELECT` of several rows that reads `last_insert_rowid()` is refused; with UUIDs, of any number of rows. SQLite computes a row before it stores the previous one, if it numbers rows. | SQLite | `INSERT INTO t (a) SELECT last_insert_rowid() FROM s` | read it in a statement before
 func TestSelectReadsLastKey(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile}, func(t *testing.T, s *harness.Scratch) {

@@ -54,6 +54,8 @@ func (w *reservationWatch) watched(t *testing.T, driver, dsn string) (filled, pl
 
 // TestSQLiteReservesAgain: a reservation outside of transactions that meets a lock is made
 // again, and one in a transaction of the application is not.
+//
+//deviation:integer-keys | Outside of transactions a reservation that meets a lock is made again, up to ten times beyond `busy_timeout`. With `cache=shared` the reservation and its INSERT are made again for ten seconds, but not through Query. | SQLite | `SQLITE_BUSY`, `SQLITE_LOCKED_SHAREDCACHE` | a context with a deadline
 func TestSQLiteReservesAgain(t *testing.T) {
 	t.Parallel()
 	for _, driver := range []string{"sqlite", "sqlite3"} {
@@ -100,6 +102,8 @@ func TestSQLiteReservesAgain(t *testing.T) {
 
 // TestSQLiteSharedCacheOthers: with a shared cache, mattn/go-sqlite3 does not wait beside a
 // reservation.
+//
+//deviation:integer-keys | With `cache=shared` any other statement fails with "database table is locked" beside a reservation, as beside any transaction of another connection. modernc.org/sqlite waits. | SQLite with mattn/go-sqlite3 | `UPDATE u SET a = 1` while another connection inserts into `t` | no `cache=shared`; a large `block:`; a mutex around writes
 func TestSQLiteSharedCacheOthers(t *testing.T) {
 	t.Parallel()
 	w := new(reservationWatch)
@@ -120,6 +124,8 @@ func TestSQLiteSharedCacheOthers(t *testing.T) {
 
 // TestSQLiteCountChanges: under PRAGMA count_changes, mattn/go-sqlite3 leaves a prepared
 // statement unfinished, so that no reservation is committed.
+//
+//deviation:integer-keys | Under `PRAGMA count_changes`, which is deprecated, a reservation after a prepared statement that changes rows is the engine's error: the driver leaves that statement unfinished until it is closed. | SQLite with mattn/go-sqlite3 | "cannot commit transaction - SQL statements in progress" | `PRAGMA count_changes = 0`
 func TestSQLiteCountChanges(t *testing.T) {
 	t.Parallel()
 	db, _ := new(reservationWatch).watched(t, "sqlite3", filepath.Join(t.TempDir(), "test.db"))
@@ -141,6 +147,8 @@ func TestSQLiteCountChanges(t *testing.T) {
 
 // TestSQLiteAttachedBefore: a bare name is asked for in the files before the one that has
 // it, and a qualified one in no other.
+//
+//deviation:integer-keys | keyfill asks the attached files in turn for a bare name that is neither in `temp` nor in `main`. In a transaction the files before the right one are read too, and cannot be detached. | SQLite | `ATTACH 'x.db' AS x; ATTACH 'y.db' AS y; BEGIN; INSERT INTO t …; DETACH x` | `y.t`
 func TestSQLiteAttachedBefore(t *testing.T) {
 	t.Parallel()
 	for _, e := range sqliteDrivers {

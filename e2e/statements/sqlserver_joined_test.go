@@ -235,6 +235,8 @@ func TestTDSNested(t *testing.T) {
 
 // TestTDSEndedUnseen: a transaction that has ended without a word is noticed by the
 // statement that would draw.
+//
+//deviation:keys-of-a-transaction | To prove an open transaction the statements on the numbering follow `IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2`. | SQL Server | – | –
 func TestTDSEndedUnseen(t *testing.T) {
 	t.Parallel()
 	for kind, source := range tdsSources() {

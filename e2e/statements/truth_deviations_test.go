@@ -62,6 +62,19 @@ var allSeen = []seen{
 
 // TestSeen: what a program sees by the plain driver and through keyfill, where that differs,
 // is what is said here.
+//
+//deviation:filled-inserts | An INSERT after `USE` that reads `ROW_COUNT()` is refused, since keyfill's question would change the answer. An INSERT into another database of an SQL Server, or after `USE` of one, is refused too. | MySQL, MariaDB; SQL Server | `USE t2`, `INSERT INTO t (n) VALUES (ROW_COUNT())`; `INSERT INTO otherdb.dbo.t` | ask in a statement before; a DSN for that database
+//deviation:insert-select | `SELECT LAST_INSERT_ID()` afterwards returns what it returned before. | MySQL, MariaDB | – | `LastInsertId`
+//deviation:settings | `FOUND_ROWS()` after such an INSERT counts the one row of the answer. | MySQL, MariaDB | `SELECT SQL_CALC_FOUND_ROWS …; INSERT INTO "t" …; SELECT FOUND_ROWS()` | `sql_mode:` in the policy
+//deviation:settings | Such an INSERT whose own text reads `ROW_COUNT()` or `FOUND_ROWS()` is refused. | MySQL, MariaDB | `INSERT INTO "t" (a) VALUES (ROW_COUNT())` | `sql_mode:` in the policy
+//deviation:settings | A text that begins or ends a transaction under one setting and not under another leaves it unknown whether a transaction is open. | MySQL, MariaDB, PostgreSQL, SQL Server | `SELECT '\'; COMMIT; --'` | `sql_mode:`, `standard_conforming_strings:`, `quoted_identifier:` in the policy
+//deviation:settings | The byte A0 is no white space. | MySQL, MariaDB | `charset=latin1` with `INSERT\xa0INTO t` | `charset=utf8mb4`
+//deviation:settings | An integer 0 in the key's place gets a key even if the session has NO_AUTO_VALUE_ON_ZERO, which keyfill does not ask for. | MySQL, MariaDB | `SET sql_mode = 'NO_AUTO_VALUE_ON_ZERO'` | `sql_mode: NO_AUTO_VALUE_ON_ZERO` in the policy, or `fill: [missing, null, default]`
+//deviation:integer-keys | `total_changes()` and update hooks count reservations. | SQLite | – | `store:`
+//deviation:keys-of-a-transaction | `INSERT OR FAIL` of several rows stores none of them if one fails. The plain driver keeps the rows before it. | SQLite | `INSERT OR FAIL INTO t (a) VALUES (1), (1)` | one row a statement; `transaction: autonomous`
+//deviation:keys-of-a-transaction | `FOUND_ROWS()` afterwards belongs to keyfill's own query. Where keyfill made the transaction, `ROW_COUNT()` and `@@ROWCOUNT` belong to its COMMIT. `total_changes()` counts the row of the numbering. | MySQL, MariaDB; SQL Server; SQLite | `conn.Query("SELECT ROW_COUNT()")` | RowsAffected; `BeginTx`
+//deviation:asked-afterwards | `SHOW WARNINGS`, `@@warning_count`, `ROW_COUNT()` and `FOUND_ROWS()` afterwards belong to the query. | MySQL, MariaDB | `INSERT IGNORE …`; `SHOW WARNINGS` | `last_insert_id: off`, and no `Record`
+//deviation:asked-afterwards | A statement of n rows takes n-1 numbers more, which are a gap: a program that counts up from LastInsertId, as GORM does, reaches no key of another statement. | MySQL, MariaDB; PostgreSQL with `last_insert_id: result` | `INSERT IGNORE INTO t (a) VALUES (1), (2)` | `last_insert_id: off`
 func TestSeen(t *testing.T) {
 	t.Parallel()
 	for _, c := range allSeen {
@@ -134,6 +147,8 @@ func (c seen) see(t *testing.T, db *sql.DB, table string) string {
 
 // TestAttachedToMemory: a numbering of a database in memory would end with it, before the
 // rows of a file that is attached to it do.
+//
+//deviation:integer-keys | A table in a file that is attached to a database in memory is refused. | SQLite | `ATTACH 'x.db' AS x` | `store:`
 func TestAttachedToMemory(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteMemory}, func(t *testing.T, s *harness.Scratch) {
@@ -148,6 +163,8 @@ func TestAttachedToMemory(t *testing.T) {
 }
 
 // TestDriverIsKeyfills: db.Driver() is keyfill's.
+//
+//deviation:wrapper | `db.Driver()` is keyfill's. | all | `db.Driver().(*pq.Driver)` | –
 func TestDriverIsKeyfills(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {

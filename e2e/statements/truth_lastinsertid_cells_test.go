@@ -6,19 +6,19 @@ import (
 
 // The rows of docs/deviations.md, by their first cells.
 const (
-	devSession      = "`LAST_INSERT_ID()` keeps its old value after an INSERT that has IGNORE or an upsert clause, or brings one of its keys as an expression; LastInsertId is the key"
-	devFails        = "`LAST_INSERT_ID()` is a key that is not stored after an INSERT of one row that failed"
-	devFailsBetween = "`LAST_INSERT_ID()` keeps its old value after an INSERT of several rows that failed between the first and the last one; the plain driver gives the number of the first row, which is not stored"
-	devUpsert       = "LastInsertId is 0 after an upsert that changed rows and inserted none, unless it has one row, whose values for the columns of the only other unique index are arguments or plain literals, and leaves these columns as they are"
-	devUpsertBeside = "LastInsertId is 0 after an INSERT of several rows that has stored none of the filled ones, unless its last row has brought its key as a number, and is stored or has changed the row of that key"
-	devIdiom        = "LastInsertId and `LAST_INSERT_ID()` are the id of the row that was updated last after an upsert of several rows with `LAST_INSERT_ID(id)`"
-	devOwnKey       = "LastInsertId is 0 after an INSERT that brings all its keys"
-	devLaterTrigger = "a trigger that reads `LAST_INSERT_ID()` for the last row of an INSERT gets the key of the first row instead of the value before, if it was created after the first INSERT that was filled; LastInsertId is 0 then"
-	devRowID        = "`last_insert_rowid()` is the rowid, which is not the key"
-	devOwnRowID     = "LastInsertId is the rowid, which is not the key, after an INSERT that brings all its keys"
-	devOwnLast      = "LastInsertId is 0 after an INSERT whose last row brings its key and another one does not"
-	devStale        = "LastInsertId is 0 after an INSERT that stored no new row; the plain driver gives the id of an INSERT before"
-	devTrigger      = "`LAST_INSERT_ID()` keeps its old value after an INSERT into a table that has INSERT triggers or `@@last_insert_id` in a default, or whose triggers the user may not see; LastInsertId is the key"
+	devSession      = "`LAST_INSERT_ID()` keeps its old value after an INSERT with IGNORE or an upsert clause, or with one of its keys as an expression. LastInsertId is the key."
+	devFails        = "`LAST_INSERT_ID()` is a key that is not stored after an INSERT of one row that failed."
+	devFailsBetween = "`LAST_INSERT_ID()` keeps its old value after an INSERT of several rows that failed after the first row and before the last. The plain driver gives the number of the first row, which is not stored."
+	devUpsert       = "LastInsertId is 0 after an upsert that inserted no row, unless it has one row, whose values for the only other unique index are arguments or plain literals, and keeps that index's columns."
+	devUpsertBeside = "LastInsertId is 0 after an INSERT of several rows that has stored none of the filled ones, unless its last row brought its key as a number and is stored, or has changed the row of that key."
+	devIdiom        = "LastInsertId and `LAST_INSERT_ID()` are the id of the last updated row after an upsert of several rows with `LAST_INSERT_ID(id)`."
+	devOwnKey       = "LastInsertId is 0 after an INSERT that brings all its keys."
+	devLaterTrigger = "A trigger created after the first filled INSERT that reads `LAST_INSERT_ID()` for the last row gets the key of the first row instead of the value before. LastInsertId is 0 then."
+	devRowID        = "`last_insert_rowid()` is the rowid, which is not the key."
+	devOwnRowID     = "LastInsertId is the rowid, which is not the key, after an INSERT that brings all its keys."
+	devOwnLast      = "LastInsertId is 0 after an INSERT whose last row brings its key and another one does not."
+	devStale        = "LastInsertId is 0 after an INSERT that stored no new row. The plain driver gives the id of an earlier INSERT."
+	devTrigger      = "`LAST_INSERT_ID()` keeps its old value after an INSERT into a table with INSERT triggers, with triggers that the user may not see, or with `@@last_insert_id` in a default. LastInsertId is the key."
 )
 
 // The ends of upserts.

@@ -88,6 +88,8 @@ func TestLastInsertIDReadElsewhere(t *testing.T) {
 
 // TestLastInsertIDOfLaterTrigger: whether a table has triggers is asked once;
 // what one that comes later does is in the list of deviations.
+//
+//deviation:lastinsertid | A trigger created after the first filled INSERT that reads `LAST_INSERT_ID()` for the last row gets the key of the first row instead of the value before. LastInsertId is 0 then. | MySQL, MariaDB | `CREATE TRIGGER` while the program runs | `last_insert_id: result`
 func TestLastInsertIDOfLaterTrigger(t *testing.T) {
 	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)
@@ -107,6 +109,8 @@ func TestLastInsertIDOfLaterTrigger(t *testing.T) {
 
 // TestLastInsertIDWithoutPrivilege: a user who may not see triggers inserts into
 // a table that has one, and into one that has none.
+//
+//deviation:lastinsertid | `LAST_INSERT_ID()` keeps its old value after an INSERT into a table with INSERT triggers, with triggers that the user may not see, or with `@@last_insert_id` in a default. LastInsertId is the key. | MySQL, MariaDB | a user without the TRIGGER privilege | `GRANT TRIGGER`, where there are no triggers
 func TestLastInsertIDWithoutPrivilege(t *testing.T) {
 	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)
@@ -248,6 +252,8 @@ func TestLastInsertIDOfBigKeys(t *testing.T) {
 
 // TestLastInsertIDInOneString: an INSERT with other statements in its string
 // answers as natively, to them and to the driver.
+//
+//deviation:lastinsertid | In a text of several statements LastInsertId is the driver's own. An INSERT whose key is not written as `LAST_INSERT_ID(key)` leaves it as it was. | MySQL, MariaDB, SQLite | `INSERT IGNORE …; INSERT …` | one statement a text
 func TestLastInsertIDInOneString(t *testing.T) {
 	t.Parallel()
 	s := lastIDEngines[3].Scratch(t)

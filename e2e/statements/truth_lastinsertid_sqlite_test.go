@@ -110,6 +110,11 @@ var rowIDCells = []rowIDCell{
 }
 
 // TestLastInsertIDOfSQLite is TestLastInsertID for SQLite.
+//
+//deviation:lastinsertid | LastInsertId is 0 after an INSERT that stored no new row. The plain driver gives the id of an earlier INSERT. | SQLite | `INSERT OR IGNORE`, `DO NOTHING`, `DO UPDATE` | `last_insert_id: off`
+//deviation:lastinsertid | LastInsertId is the rowid, which is not the key, after an INSERT that brings all its keys. | SQLite, a key that is not INTEGER PRIMARY KEY | `INSERT INTO t (id, a) VALUES (7, 1)` | `id INTEGER PRIMARY KEY`
+//deviation:lastinsertid | LastInsertId is 0 after an INSERT whose last row brings its key and another one does not. | SQLite, a key that is not INTEGER PRIMARY KEY | `VALUES (NULL, 1), (7, 1)` | `id INTEGER PRIMARY KEY`
+//deviation:lastinsertid | `last_insert_rowid()` is the rowid, which is not the key. | SQLite, a key that is not INTEGER PRIMARY KEY | `id BIGINT PRIMARY KEY` | `id INTEGER PRIMARY KEY`
 func TestLastInsertIDOfSQLite(t *testing.T) {
 	t.Parallel()
 	for _, e := range []harness.Engine{harness.SQLiteFile, harness.MattnFile} {

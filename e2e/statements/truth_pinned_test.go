@@ -11,10 +11,12 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Each test here pins a line of docs/deviations.md.
+// Each test here shows a line of docs/deviations.md.
 
 // TestPreparedTakesLock: Prepare of an INSERT without a column list takes SQLite's lock to
 // write, where its table is new to the process and a transaction is open.
+//
+//deviation:no-column-list | Inside a transaction such an INSERT takes the lock to write before keyfill asks for the columns, as under "Integer keys". | SQLite | `tx.Prepare` takes it too | `columns:`; name the columns
 func TestPreparedTakesLock(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
@@ -47,6 +49,8 @@ func TestPreparedTakesLock(t *testing.T) {
 
 // TestPreparedStaysFilled: a prepared INSERT keeps what its Prepare has found, although its
 // name means a temporary table since.
+//
+//deviation:filled-inserts | A prepared INSERT keeps what its Prepare found, whether or not its table was a temporary one. On PostgreSQL and SQLite an INSERT whose source has a state looks again. | MySQL, MariaDB, PostgreSQL, SQLite | `CREATE TEMPORARY TABLE t` after `Prepare` | prepare it again
 func TestPreparedStaysFilled(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -81,6 +85,8 @@ func TestPreparedStaysFilled(t *testing.T) {
 
 // TestColumnMovedUnseen: a column that another connection drops and adds again, while a
 // checkout lasts that has asked for the columns, gets the values that it got before.
+//
+//deviation:no-column-list | If another connection, or a function that the INSERT calls, drops a column and adds it again during the checkout, keyfill does not see it: the values go where they went before. | all | `tx.Exec(q); …; tx.Exec(q)` | `columns:`; name the columns
 func TestColumnMovedUnseen(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -104,6 +110,8 @@ func TestColumnMovedUnseen(t *testing.T) {
 
 // TestRestoredStore: a store that is put back while no process runs gives keys again whose
 // order says nothing of what is in the table: the unique index finds them.
+//
+//deviation:integer-keys | A store that was restored while no process ran gives keys again. Their order says nothing about the keys in the table, so only a unique index finds them. | all, `pseudorandom`, `scatter`, `coprime` | a backup of `keyfill_sequences` that is older than the table's | raise `next_value` above the numbers in use (`keyfill inspect` prints a key's number)
 func TestRestoredStore(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -126,6 +134,8 @@ func TestRestoredStore(t *testing.T) {
 
 // TestBroughtIntoBlock: a key that one process brings, and that another one holds in its
 // block, is an error of that one's next INSERT.
+//
+//deviation:brought-keys | Between the INSERT and the raise another connection, or a process that holds it in a block, may draw the same key: a duplicate-key error. Without a unique index the key is stored twice. | all | – | a unique index
 func TestBroughtIntoBlock(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -145,6 +155,8 @@ func TestBroughtIntoBlock(t *testing.T) {
 
 // TestTimeOfWait: the time of an INSERT that waits for its number without gaps is the
 // beginning of its transaction, before the wait.
+//
+//deviation:keys-of-a-transaction | `now()` and `CURRENT_TIMESTAMP` are the beginning of the transaction that keyfill makes, before the wait for the number: a later number may have an earlier time. | PostgreSQL | `at timestamptz DEFAULT now()` | `clock_timestamp()`
 func TestTimeOfWait(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -184,6 +196,8 @@ func TestTimeOfWait(t *testing.T) {
 
 // TestRowsOfAnotherOpen: SQLite sets no savepoint while the rows of an INSERT are open, so
 // that an INSERT with a number without gaps is the engine's error in that transaction.
+//
+//deviation:keys-of-a-transaction | With `transaction: joined` it is the engine's error while rows of an INSERT into another table, whose keys do not belong to the transaction, are open. | SQLite, inside a transaction | `tx.Query("INSERT … RETURNING id")` | read the rows first
 func TestRowsOfAnotherOpen(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
@@ -210,6 +224,8 @@ func TestRowsOfAnotherOpen(t *testing.T) {
 
 // TestMaxPlusOneRow: an INSERT with maxplusone locks a row of keyfill_sequences on MariaDB,
 // and makes the table for it.
+//
+//deviation:keys-of-a-transaction | With `maxplusone` an INSERT needs a row of `keyfill_sequences` and the privilege to lock rows. | MySQL, MariaDB | `GRANT UPDATE` | `lock: none`
 func TestMaxPlusOneRow(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -224,6 +240,8 @@ func TestMaxPlusOneRow(t *testing.T) {
 
 // TestFirstRowLeftOut: LastInsertId is 0 if the first row of several is left out, for
 // keys after which no numbers are kept free.
+//
+//deviation:asked-afterwards | With snowflakes without a store and `maxplusone`, LastInsertId is 0 if the first row is not stored, and the numbers after the statement's are not kept free. | MySQL, MariaDB; PostgreSQL with `last_insert_id: result` | `INSERT IGNORE INTO t (a) VALUES (1), (2)` with `kind: maxplusone` | `kind: sequence`
 func TestFirstRowLeftOut(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -247,6 +265,8 @@ func TestFirstRowLeftOut(t *testing.T) {
 
 // TestSettingOfView: a view that changes how strings are read is not seen to do so, and an
 // INSERT that depends on it is read as before; SET is seen.
+//
+//deviation:settings | A change that no text shows is not seen: by a function called without brackets, by a view, or by a trigger. | PostgreSQL | `SELECT t.f FROM t`; a view or trigger that calls `set_config('standard_conforming_strings', …)` | `sql_mode:`, `standard_conforming_strings:`, `quoted_identifier:` in the policy
 func TestSettingOfView(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -253,6 +253,8 @@ func (staleReplica) ConnQueryContext(ctx context.Context, conn driver.QueryerCon
 
 // TestQuestionOfAReplica: outside of transactions a proxy may answer a query from a
 // replica. What is not there yet is asked of the primary.
+//
+//deviation:asked-afterwards | A query for the keys follows such an INSERT; outside of transactions a second one if the first found none; and one for the row that an upsert of one row has changed. | all but SQL Server and Oracle; PostgreSQL with `Record` or `last_insert_id: result` | `SELECT id FROM t WHERE id BETWEEN 7 AND 9`; `SELECT id FROM t WHERE id = 7 FOR UPDATE NOWAIT` | `last_insert_id: off`, and no `Record`
 func TestQuestionOfAReplica(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -311,6 +313,8 @@ var hiddenRows = []struct {
 
 // TestHiddenRows: of a view, under row security and with triggers that change the key,
 // the outcome of the rows is not known.
+//
+//deviation:asked-afterwards | `Record` says unknown, and LastInsertId is 0, unless all keys are found: for a view, row security, triggers that may change the key or are hidden from the user, and an update part that sets the key. | MySQL, MariaDB, PostgreSQL, SQLite | a BEFORE INSERT trigger; `ON DUPLICATE KEY UPDATE id = 7` | RETURNING
 func TestHiddenRows(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -365,6 +369,8 @@ func asInserter(t *testing.T, s *harness.Scratch) (db *sql.DB, begin string) {
 
 // TestQuestionIsRefused: a user who may insert and not read gets no error, and the
 // transaction goes on.
+//
+//deviation:asked-afterwards | In a transaction the savepoint `keyfill_ask` is set before the query and released after it. | PostgreSQL | a role that may insert and not read | `last_insert_id: off`, and no `Record`
 func TestQuestionIsRefused(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

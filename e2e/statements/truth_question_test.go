@@ -46,6 +46,8 @@ func besideSides(t *testing.T, columns, row, insert string, f func(t *testing.T,
 
 // TestQuestionFixesView: the query after rows of which some are left out fixes what a
 // transaction under REPEATABLE READ sees.
+//
+//deviation:asked-afterwards | In a transaction under REPEATABLE READ the query after an INSERT of several rows, of which some are not stored, fixes what the transaction sees, as its first SELECT would. | MySQL, MariaDB | `INSERT IGNORE INTO t (a) VALUES (1), (1)` | READ COMMITTED; `last_insert_id: off`, and no `Record`
 func TestQuestionFixesView(t *testing.T) {
 	t.Parallel()
 	besideSides(t, "a INT UNIQUE", ") VALUES (0)", "INSERT IGNORE INTO {t} (a) VALUES (1), (1)", func(t *testing.T, tx *sql.Tx, other *sql.Conn, table string) {
@@ -62,6 +64,8 @@ func TestQuestionFixesView(t *testing.T) {
 
 // TestQuestionLocksGap: the query after an upsert that sets NULL over NULL locks the gap
 // of the key that is not stored.
+//
+//deviation:asked-afterwards | In a transaction the query locks the gap of a key that is not stored: after an upsert that sets NULL over NULL, or of several rows that counts as many as it has and has not stored them all. | MySQL, MariaDB | `ON DUPLICATE KEY UPDATE note = NULL` | `last_insert_id: off`, and no `Record`
 func TestQuestionLocksGap(t *testing.T) {
 	t.Parallel()
 	besideSides(t, "a INT UNIQUE, note VARCHAR(20) DEFAULT 'x'", ", note) VALUES (0, NULL)", "INSERT INTO {t} (a) VALUES (0) ON DUPLICATE KEY UPDATE note = NULL", func(t *testing.T, _ *sql.Tx, other *sql.Conn, table string) {
@@ -74,6 +78,8 @@ func TestQuestionLocksGap(t *testing.T) {
 
 // TestTriggersAskedOnce: for keys that are no integers the catalog is asked once for the
 // table's triggers, where an INSERT that may leave rows out is recorded.
+//
+//deviation:asked-afterwards | For a table whose keys are no integers the catalog is asked once for its triggers. If one may change a row, the table is asked for the keys of every recorded INSERT. | all but SQL Server and Oracle | `Record`; a trigger that sets `updated_at` | no `Record`
 func TestTriggersAskedOnce(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLInterp}, func(t *testing.T, s *harness.Scratch) {
@@ -114,6 +120,8 @@ func (r removing) ConnQueryContext(ctx context.Context, conn driver.QueryerConte
 
 // TestRemovedBeforeQuestion: a row that another client removes before the question is not
 // called stored.
+//
+//deviation:asked-afterwards | A row that another client removes between the INSERT and the query is reported as not stored, or unknown. | all | – | a transaction
 func TestRemovedBeforeQuestion(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLInterp}, func(t *testing.T, s *harness.Scratch) {

@@ -14,6 +14,8 @@ import (
 // TestTemporarySeveral: a text that may itself change what the INSERT's table
 // is, so that an answer from before it does not count, is refused where the key
 // would have to be filled. Nothing of it runs.
+//
+//deviation:filled-inserts | In a text of several statements an INSERT that lacks the key is refused where the text may have made, dropped, renamed or brought back a temporary table of its table's name. | MySQL, MariaDB, PostgreSQL, SQLite | `CREATE TEMP TABLE t …; SET …; INSERT INTO t (a) …`; `ROLLBACK; INSERT INTO t (a) …` | send the INSERT alone
 func TestTemporarySeveral(t *testing.T) {
 	t.Parallel()
 	const (

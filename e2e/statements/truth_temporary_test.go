@@ -74,6 +74,9 @@ var temporaryCases = []temporaryCase{
 
 // TestTemporary: a temporary table of the name of a configured one is not the configured
 // table on the connection that made it, while it is there.
+//
+//deviation:filled-inserts | On a connection that has made temporary tables, a query asks whether a configured name is one of them before each INSERT into it. | MySQL, MariaDB, PostgreSQL, SQLite | `SHOW CREATE TABLE t`; `pg_class`; `sqlite_temp_master` | other names for temporary tables
+//deviation:filled-inserts | After a text with `search_path` and `pg_temp`, a query for temporary tables precedes each INSERT of the connection into a configured table. | PostgreSQL | `SET search_path = pg_temp, public` | –
 func TestTemporary(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.LoadEngines, func(t *testing.T, s *harness.Scratch) {
@@ -205,6 +208,8 @@ func TestTemporaryOfOthers(t *testing.T) {
 }
 
 // TestTemporaryInText: the CREATE and the INSERT in one text.
+//
+//deviation:filled-inserts | An INSERT after `CREATE TEMP TABLE t` in one text is passed, even if a search path that keyfill did not see set (of the DSN, the role or the database) has `pg_temp` after another schema with a `t`. | PostgreSQL | `ALTER ROLE r SET search_path = public, pg_temp` | send the INSERT alone, or name its schema
 func TestTemporaryInText(t *testing.T) {
 	t.Parallel()
 	engines := []harness.Engine{harness.SQLiteFile, harness.MySQLMulti, harness.PgxSimple, harness.PQDefault}
@@ -238,6 +243,8 @@ func TestTemporaryInText(t *testing.T) {
 // TestTemporaryFoundRows: the question whether a table is a temporary one leaves
 // FOUND_ROWS() as it is (seen on MariaDB 10.11), and is not asked where the
 // INSERT's own text reads ROW_COUNT(), which is refused.
+//
+//deviation:filled-inserts | `INSERT … VALUES (ROW_COUNT())` into the name of a temporary table of the connection is refused: keyfill's question would change the answer. This holds too where `ROW_COUNT()` is another engine's function. | MySQL, MariaDB, PostgreSQL, SQLite | `CREATE TEMPORARY TABLE t`; `INSERT INTO t (n) VALUES (ROW_COUNT())` | pass the number as an argument
 func TestTemporaryFoundRows(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {

@@ -96,6 +96,8 @@ var meddlings = []meddling{
 // TestMeddling: triggers, rules and views that do something else with a key. What
 // RETURNING gives wins over what was sent; without it Record says what was sent,
 // which docs/deviations.md lists, or that it does not know.
+//
+//deviation:lastinsertid | If a trigger changes the key, LastInsertId is what was sent. `Record` says unknown if the table does not have that key; in a text of several statements, and on SQL Server and Oracle, it says what was sent. | MySQL, MariaDB, PostgreSQL, SQLite, SQL Server, Oracle | `SET NEW.id = NEW.id + 5000` | RETURNING and OUTPUT return what is stored
 func TestMeddling(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -20,6 +20,8 @@ func (n numberedError) SQLErrorNumber() int32 { return int32(n) }
 
 // TestProof: the statements that prove that a transaction is open, before the drawing and
 // after it.
+//
+//deviation:keys-of-a-transaction | To prove an open transaction the savepoint `keyfill_proof` is set, gone back to and released: three statements more, two outside of transactions. | MySQL; MariaDB with autocommit off | – | –
 func TestProof(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// tree is a folder with the pages that the program looks into.
+func tree(deviation, cell, block string) fstest.MapFS {
+	return fstest.MapFS{
+		"README.md":          {Data: []byte("# A title\n\nThree plain [words](docs/a.md).\n\n```sh\n" + block + "\n```\n")},
+		"docs/errors.md":     {Data: []byte("## Some\n\n### driver\n\nA text.\n")},
+		"docs/deviations.md": {Data: []byte("Two words.\n\n<!-- deviations: a -->\n| what | engine | example | switch | test |\n|---|---|---|---|---|\n" + deviation + "\n<!-- end -->\n")},
+		"docs/guarantees.md": {Data: []byte("<!-- table of guarantees: x -->\n| method | engines | unique |\n|---|---|---|\n| `uuidv7` | all | " + cell + " |\n<!-- end of table -->\n")},
+	}
+}
+
+const line = "| A line. | all | `INSERT` | – | e2e/keys TestA |"
+
+// TestLost: a change of words loses nothing, and each kind of loss is found.
+func TestLost(t *testing.T) {
+	before := tree(line, "by chance", "make test\nmake lint")
+	for _, c := range []struct {
+		name string
+		now  fstest.MapFS
+		lost int
+		says string
+	}{
+		{"nothing", before, 0, "0 lost"},
+		{"other words", tree("| Other words. | all | `INSERT` | – | e2e/keys TestA |", "by chance", "make test\nmake lint"), 0, "0 changed"},
+		{"another example", tree("| A line. | all | `UPDATE` | – | e2e/keys TestA |", "by chance", "make test\nmake lint"), 0, "changed: e2e/keys TestA: `INSERT`"},
+		{"a line", tree("", "by chance", "make test\nmake lint"), 1, "lost: e2e/keys TestA: `INSERT`"},
+		{"its test", tree("| A line. | all | `INSERT` | – | e2e/keys TestB |", "by chance", "make test\nmake lint"), 1, "lost: e2e/keys TestA"},
+		{"a cell", tree(line, "yes", "make test\nmake lint"), 1, "lost: table of guarantees: `uuidv7`, all, unique: by chance"},
+		{"half of a block", tree(line, "by chance", "make test"), 0, "changed: sh make test make lint"},
+		{"a block", tree(line, "by chance", "make sim"), 1, "lost: sh make test make lint"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out bytes.Buffer
+			lost, err := printLost(&out, before, c.now)
+			if err != nil || lost != c.lost || !strings.Contains(out.String(), c.says) {
+				t.Errorf("printLost = %d, %v, want %d; it printed\n%s\nwithout %q", lost, err, c.lost, out.String(), c.says)
+			}
+		})
+	}
+	now := tree(line, "by chance", "make test\nmake lint")
+	now["docs/errors.md"].Data = []byte("## Some\n")
+	if lost, err := printLost(&bytes.Buffer{}, before, now); lost != 1 || err != nil {
+		t.Errorf("without the section of an error, printLost = %d, %v, want 1", lost, err)
+	}
+}
+
+// TestWords: code, comments and the targets of links are no words, and what is between the
+// comments of a generated part is counted apart.
+func TestWords(t *testing.T) {
+	for name, want := range map[string][2]int{
+		"README.md":          {5, 0},  // the title and the sentence
+		"docs/errors.md":     {0, 4},  // all of it
+		"docs/deviations.md": {2, 11}, // five of the head, six of the line: a dash is no word
+	} {
+		data := tree(line, "by chance", "make test")[name].Data
+		hand, generated := words(name, string(data))
+		if [2]int{hand, generated} != want {
+			t.Errorf("words(%s) = %d, %d, want %d", name, hand, generated, want)
+		}
+	}
+}
