@@ -21,6 +21,9 @@ import (
 // errorPage is where each section is that an error of this module ends in.
 const errorPage = "docs/errors.md"
 
+// sectionLimit is how many words may say the cause and the cure of an error.
+const sectionLimit = 70
+
 // sectioned is the text of an error, the section of the page that it ends in, and why
 // the error is returned, where the code says so.
 type sectioned struct{ place, section, text, cause string }
@@ -97,7 +100,7 @@ func speaks(folder string) bool {
 	switch folder {
 	case ".", "policy", "keysource", "rewrite", "dialect", "keyfilletcd", "keyfillgorm", "keyfillotel", "keyfillpgx", "keyfillredis", "keyfilltest", "publicid":
 		return true
-	case "internal/corpus", "internal/sim", "internal/sim/explore", "internal/sim/simdb", "internal/testdb", "internal/testbrowser", "internal/storetest", "internal/store/fakedb", "internal/testrun", "internal/testturn", "internal/testturn/reach", "internal/anchor", "internal/reference":
+	case "internal/book", "internal/corpus", "internal/sim", "internal/sim/explore", "internal/sim/simdb", "internal/testdb", "internal/testbrowser", "internal/storetest", "internal/store/fakedb", "internal/testrun", "internal/testturn", "internal/testturn/reach", "internal/anchor", "internal/reference":
 		return false
 	}
 	return strings.HasPrefix(folder, "internal/") || isCommand(folder)
@@ -251,6 +254,7 @@ var (
 	verbs      = regexp.MustCompile(`["']?%(\[\d\])?[+#]?[a-zA-Z]["']?`)
 	pageHeads  = regexp.MustCompile(`(?m)^### ([a-z_-]+)$`)
 	pageBlock  = regexp.MustCompile(`(?s)(<!-- texts: ([a-z_-]+) -->\n).*?(<!-- end -->)`)
+	pageTexts  = regexp.MustCompile("(?m)^- `` .* ``$|^<!-- .* -->$|^\\*\\*(Cause|Cure)\\.\\*\\*")
 	pagePieces = regexp.MustCompile(`(?ms)^### ([a-z_-]+)\n(.*?)(?:^##|\z)`)
 )
 
@@ -348,6 +352,9 @@ func TestErrorPage(t *testing.T) {
 		_, isReason := slices.BinarySearch(slices.Sorted(maps.Values(r.values)), m[1])
 		if !isReason && (!strings.Contains(m[2], "**Cause.** ") || !strings.Contains(m[2], "**Cure.** ")) {
 			t.Errorf("%s: the section %q has no cause, or no cure", errorPage, m[1])
+		}
+		if words := len(strings.Fields(pageTexts.ReplaceAllString(m[2], ""))); words == 0 || words > sectionLimit {
+			t.Errorf("%s: the section %q has %d words without its texts, want 1 to %d", errorPage, m[1], words, sectionLimit)
 		}
 	}
 }

@@ -38,7 +38,7 @@ var plainWords = []struct {
 
 var (
 	// rightUses are uses of these words that are plain.
-	rightUses = regexp.MustCompile(`(?i)\bbehind (a |the |an? other )?(pooler|proxy|proxies|pgbouncer|firewall)\b` +
+	rightUses = regexp.MustCompile(`(?i)\btimes as long as\b|\bbehind (a |the |an? other )?(pooler|proxy|proxies|pgbouncer|firewall)\b` +
 		`|\b(clock|time)( \w+){0,8} behind\b|\b(fall|falls|fallen|fell|lag|lags|seconds|far) behind\b|\bstands behind the newest keys\b` +
 		`|\b(pooler|pgbouncer|proxy)( [\w.]+){0,5} in front of\b` +
 		`|\b(administrators?|authors?|contributors?|developers?|designers?|operators?|people|persons?|readers?|reviewers?|users?)( of \w+)? who\b`)

@@ -18,7 +18,7 @@ import (
 func treeOf(root, commit string) (fs.FS, error) {
 	archive, err := exec.Command("git", "-C", root, "archive", "--format=tar", commit).Output()
 	if err != nil {
-		return nil, fmt.Errorf("git archive %s: %w", commit, err)
+		return nil, fmt.Errorf("name a commit of the repository with -since, not %s: git archive: %w", commit, err)
 	}
 	tree := fstest.MapFS{}
 	for files := tar.NewReader(bytes.NewReader(archive)); ; {

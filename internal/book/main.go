@@ -50,7 +50,7 @@ func main() {
 			fail(err)
 		}
 		if n > 0 {
-			fail(fmt.Errorf("%d facts of %s are lost", n, *since))
+			fail(fmt.Errorf("%d facts of %s are lost: put them back", n, *since))
 		}
 	default:
 		fail(fmt.Errorf("no command %q: say words or lost", os.Args[1]))
@@ -95,7 +95,7 @@ func printLost(out io.Writer, before, now fs.FS) (lost int, err error) {
 			return 0, err
 		}
 		if len(had) == 0 {
-			return 0, fmt.Errorf("the older pages have no %s: the program looks in the wrong place", kind.name)
+			return 0, fmt.Errorf("the older pages have no %s: name a newer commit with -since", kind.name)
 		}
 		missing, changed := difference(had, has, kind.alike)
 		fmt.Fprintf(out, "%s: %d before, %d today, %d lost, %d changed\n", kind.name, len(had), len(has), len(missing), len(changed))
