@@ -1,6 +1,8 @@
 package keyfill_test
 
 import (
+	"go/ast"
+	"go/parser"
 	"go/scanner"
 	"go/token"
 	"os"
@@ -48,11 +50,10 @@ var (
 	generatedFile = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 )
 
-// writtenPages are pages whose words come from elsewhere: texts of errors and of fields, the
-// history, and the outcomes in tables.
+// writtenPages are pages whose words come from elsewhere: the history, the outcomes in tables,
+// and the texts of fields.
 var writtenPages = map[string]*regexp.Regexp{
 	"CHANGELOG.md":       regexp.MustCompile(`(?s).*`),
-	"docs/errors.md":     regexp.MustCompile("(?m)^- `` .* ``$"),
 	"docs/guarantees.md": regexp.MustCompile(`(?m)^\| .*\btold\b.*\|$`),
 	"docs/reference.md":  regexp.MustCompile(`(?m)^\|.*\|$`),
 }
@@ -101,6 +102,46 @@ func TestPlainPages(t *testing.T) {
 				t.Errorf("%s: %s", page, fault)
 			}
 		}
+	}
+}
+
+// logTexts is the file with the messages of the log, which do not change: alerts rest on them.
+const logTexts = "internal/keys/report/messages.go"
+
+// TestPlainTexts finds these words in what programs print: errors, help, findings, and the
+// descriptions of fields and flags. A text of fewer than four words is a name.
+func TestPlainTexts(t *testing.T) {
+	own, nested := goFiles(t)
+	texts := 0
+	for _, file := range slices.Concat(own, nested) {
+		name := path.Join(file.folder, file.name)
+		if file.test || name == logTexts || !speaks(file.folder) && !slices.Contains([]string{"keyfillhttp", "keyfillprom", "keyfillvet"}, file.folder) {
+			continue
+		}
+		set := token.NewFileSet()
+		parsed, err := parser.ParseFile(set, filepath.FromSlash(name), nil, parser.SkipObjectResolution|parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ast.IsGenerated(parsed) {
+			continue
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			literal, ok := n.(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
+				return true
+			}
+			if text, ok := literalText(literal); ok && len(strings.Fields(text)) >= 4 {
+				texts++
+				for _, fault := range unplain(text, nil) {
+					t.Errorf("%s: %s", set.Position(literal.Pos()), fault)
+				}
+			}
+			return true
+		})
+	}
+	if texts < 2000 {
+		t.Errorf("%d texts were read, want 2000 or more", texts)
 	}
 }
 

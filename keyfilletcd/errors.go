@@ -29,7 +29,7 @@ var (
 // Errors of etcd that stay until an operator repairs the cluster or the account.
 var (
 	errLogin = anchor.New("login", "etcd refuses the user, the password or the certificate: mend user_env, password_env and tls, or the account")
-	errUser  = anchor.New("login", "etcd wants a user and a password, and this store has none: write user_env and password_env, with endpoints in the place of a DSN")
+	errUser  = anchor.New("login", "etcd wants a user and a password, and this store has none: write user_env and password_env, with endpoints instead of a DSN")
 	errRight = anchor.New("login", "the user may not use the keys of the store in etcd: grant its role to read and write under the prefix")
 	errSpace = anchor.New("read-only", "etcd takes no changes, since its space is used up: make room by compacting and defragmenting it, and disarm the alarm")
 )

@@ -41,8 +41,8 @@ var (
 	errMixed    = anchor.New("driver", "endpoints: some say redis:// and others rediss://, or tls: is given: write the same for all")
 	errTLS      = anchor.New("driver", "tls: the files cannot be used: name files in PEM that this process may read in ca, cert and key")
 	errPassword = anchor.New("driver", "user_env: a user of Redis needs a password: write both user_env and password_env, or password_env alone")
-	errDSN      = anchor.New("driver", "want redis://user:password@host:port/0, with more servers behind commas, and master_name, cluster and prefix behind a question mark")
-	errGiven    = anchor.New("driver", "the program has given the client of this driver: write dsn with the prefix of the keys in the place of endpoints")
+	errDSN      = anchor.New("driver", "want redis://user:password@host:port/0, with more servers after commas, and master_name, cluster and prefix after a question mark")
+	errGiven    = anchor.New("driver", "the program has given the client of this driver: write dsn with the prefix of the keys instead of endpoints")
 )
 
 // Errors of [Register].

@@ -33,7 +33,7 @@ func (s *store) look(ctx context.Context) {
 		value, told := answer[setting.name]
 		switch {
 		case err != nil, !told:
-			slog.Default().InfoContext(ctx, "keyfillredis: the server does not tell whether it keeps what it has answered")
+			slog.Default().InfoContext(ctx, "keyfillredis: the server does not say whether it keeps what it has answered")
 			return
 		case !setting.good(value):
 			wrong = append(wrong, slog.String(setting.name, value))

@@ -37,7 +37,7 @@ var (
 	errSpace      = anchor.New("read-only", "Redis takes no changes, since its memory is used up: raise maxmemory, or remove other keys")
 	errDisk       = anchor.New("read-only", "Redis takes no changes, since it cannot write to its disk: make room there, and look at its log")
 	errClustered  = anchor.New("driver", "the server is a node of a Redis Cluster: name a second node in endpoints, or say cluster=true in the DSN")
-	errNumber     = anchor.New("driver", "the DSN names a database that Redis does not have: write /0 behind the port, or raise databases in redis.conf")
+	errNumber     = anchor.New("driver", "the DSN names a database that Redis does not have: write /0 after the port, or raise databases in redis.conf")
 	errSingle     = anchor.New("driver", "the servers are no Redis Cluster: name one of them alone, or the sentinels by a DSN with master_name")
 )
 
@@ -51,7 +51,7 @@ var (
 	errReplicas = anchor.New("read-only", "Redis takes no changes, since fewer replicas are connected than min-replicas-to-write asks for: bring them back, or lower it")
 	errClients  = anchor.New("store-down", "Redis has as many clients as maxclients lets it have: raise that, or end some")
 	errTrust    = anchor.New("store-down", "the server of Redis and this process do not agree on TLS: look at TLS and at the port")
-	errShake    = anchor.New("store-down", "the server of Redis does not answer what TLS begins with: leave TLS out where the port is none of TLS, else look at the network")
+	errShake    = anchor.New("store-down", "the server of Redis does not answer what TLS begins with: leave TLS out where the port has none, else look at the network")
 	errAnswer   = anchor.New("store-down", "the answer of Redis belongs to another question: look at what stands between this process and the server")
 	errLoading  = anchor.New("store-down", "the server of Redis reads its data: wait")
 	errElection = anchor.New("store-down", "the cluster of Redis has no primary for the key of the state: wait while it elects one, else look at CLUSTER INFO")

@@ -81,13 +81,13 @@ func New(o Options) *analysis.Analyzer {
 	a.Flags.StringVar(&r.options.Config, "config", o.Config, "the policy `file` ($KEYFILL_CONFIG, else the nearest keyfill.yaml)")
 	a.Flags.StringVar(&r.options.Dialect, "dialect", o.Dialect, "the `engine`, where the policy names none")
 	a.Flags.StringVar(&r.options.Server, "server", o.Server, "the `engine@version` to decide for, such as postgres@15 (the newest)")
-	a.Flags.BoolVar(&r.options.Dynamic, "dynamic", o.Dynamic, "tell texts that are put together when the program runs")
+	a.Flags.BoolVar(&r.options.Dynamic, "dynamic", o.Dynamic, "report texts that are put together when the program runs")
 	return a
 }
 
-const doc = `tell what becomes of INSERTs under a policy of keyfill
+const doc = `show how INSERTs are treated under a policy of keyfill
 
-It finds INSERTs in constants and in what is put together of constants, and tells those
+It finds INSERTs in constants and in what is put together of constants, and reports those
 that the policy refuses, and calls of LastInsertId that do not answer the key. A comment
 "//keyfill:ignore RULE REASON" turns a finding off.`
 

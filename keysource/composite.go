@@ -88,7 +88,7 @@ func CompositeBits(length int) (SnowflakeBits, error) {
 func ParseSpread(text string) (int, error) {
 	n, ok := parseNumber(text)
 	if !ok || len(text) > spreadDigits {
-		return 0, anchor.Endf("%w: composite: the spread is not a number from 0 to 999 without zeros in front", ErrOptions)
+		return 0, anchor.Endf("%w: composite: the spread is not a number from 0 to 999 without leading zeros", ErrOptions)
 	}
 	return n, nil
 }

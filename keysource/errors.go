@@ -67,7 +67,7 @@ var (
 	// ErrStoreBehind is returned when the store's counter is below keys that were in
 	// use before the first request: another program fills the table too, or the store
 	// was set up with too low a start.
-	ErrStoreBehind = anchor.Last("behind", "keysource: the store is behind the table")
+	ErrStoreBehind = anchor.Last("behind", "keysource: the store stands below the table's keys")
 
 	// ErrExhausted is returned when a source has no integers left within its limit. The
 	// text of the error names the limit.

@@ -27,7 +27,7 @@ var configFields = []field[Config]{
 	must("version: 1", bind("version", "The version of the format of the file.",
 		shape[int]{number[int]().read, schema{"const": 1}},
 		func(c *Config) *int { return &c.Version })).as(1),
-	bind("dialect", "The database engine. Left out, the driver tells it; a driver that keyfill does not know cannot.",
+	bind("dialect", "The database engine. Left out, the driver shows it; a driver that keyfill does not know cannot.",
 		word[string]("dialect", dialectNames()),
 		func(c *Config) *string { return &c.Dialect }).as("postgres"),
 	bind("default_schema", "The schema of a table that a query names without one. Left out, only entries without a schema match such a table.",

@@ -1,6 +1,6 @@
 package policy
 
-var startAtField = of("start_at", "The least integer that the sequence gives, in the place of start. Another sequence that fills the column goes on below it in processes that still have it: keyfill writes that end into its row, and refuses a start_at that it has passed. Left out, a column has one sequence at a time.",
+var startAtField = of("start_at", "The least integer that the sequence gives, instead of start. Another sequence that fills the column goes on below it in processes that still have it: keyfill writes that end into its row, and refuses a start_at that it has passed. Left out, a column has one sequence at a time.",
 	judged[int64](leastStartAt), func(s *Source) *int64 { return &s.StartAt }).as(3_000_000_000).
 	ruled(fieldRules{check: checkStartAt, upstream: "the integers of upstream belong to this column alone", owns: "the row of one column (start_at)"})
 

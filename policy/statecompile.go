@@ -130,7 +130,7 @@ func (u keyUse) meetsIn(name template, v keyUse) bool {
 }
 
 // otherSource is the message about a state (counter) that two different sources would share.
-const otherSource = "the state %s is also that of another source; say name: in one of them"
+const otherSource = "the state %s belongs to another source too; say name: in one of them"
 
 // useState notes which state (counter) a key has, unless that depends on the table that a
 // glob matches. It reports a state that belongs to another source.

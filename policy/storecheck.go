@@ -51,7 +51,7 @@ func (k checker) checkEndpoints(p place, s Store) {
 			given bool
 		}{{"prefix", s.Prefix != ""}, {"user_env", s.UserEnv != ""}, {"password_env", s.PasswordEnv != ""}, {"tls", s.TLS != nil}} {
 			if f.given {
-				k.wrong(p.in(f.field), "the DSN says it; leave this out, or write endpoints_env in the place of the DSN")
+				k.wrong(p.in(f.field), "the DSN says it; leave this out, or write endpoints_env instead of the DSN")
 			}
 		}
 	}
@@ -61,7 +61,7 @@ func (k checker) checkEndpoints(p place, s Store) {
 }
 
 var storeTLSFields = []field[keysource.StoreTLS]{
-	bind("ca", "The file in PEM with the authorities that sign the certificates of the servers. Left out, they are those of the system.",
+	bind("ca", "The file in PEM with the authorities that sign the certificates of the servers. Left out, they are the system's.",
 		text, func(t *keysource.StoreTLS) *string { return &t.CA }).as("/etc/keyfill/ca.pem"),
 	bind("cert", "The file in PEM with the certificate of the client. Left out, the servers ask for none.",
 		text, func(t *keysource.StoreTLS) *string { return &t.Cert }).as("/etc/keyfill/client.pem"),

@@ -33,7 +33,7 @@ func newBackfill() *cobra.Command {
 		Long: `Gives a key to each row whose key column is NULL, from the source that the policy
 names, in batches of one transaction each. Programs may insert meanwhile. After a
 kill run it again. Let a unique index be on the column first.
-docs/command.md#keyfill-backfill tells more.`,
+See docs/command.md#keyfill-backfill.`,
 		Example: `  keyfill backfill --config keyfill.yaml --driver sqlite --dsn shop.db \
     --table customers --dry-run`,
 		Args: arguments(cobra.NoArgs),

@@ -46,7 +46,7 @@ func newBench() *cobra.Command {
 		Long: `Stores rows in tables of its own under each kind of key, and compares with the
 engine's own key. It drops the tables, also after an error or Ctrl-C; what a killed
 run has left, the next one drops. Where a table of yours has rows it asks.
-docs/bench.md tells what it measures, and how to read it.`,
+docs/bench.md says what it measures, and how to read it.`,
 		Example: `  keyfill bench --driver sqlite --dsn bench.db --rows 2000 --rounds 1 --time 0`,
 		Args:    arguments(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },

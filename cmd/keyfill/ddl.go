@@ -22,7 +22,7 @@ func newDDL() *cobra.Command {
 		Long: `Prints the CREATE TABLE statements of keyfill_sequences, keyfill_workers and
 keyfill_series, in which sources keep how far they have counted. They do nothing
 where the tables are there. Run them as a user who may create tables; the
-application needs SELECT, INSERT and UPDATE. docs/command.md#keyfill-ddl tells more.`,
+application needs SELECT, INSERT and UPDATE. See docs/command.md#keyfill-ddl.`,
 		Example: `  keyfill ddl --dialect postgres`,
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -27,7 +27,7 @@ func newExplain() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:         "explain [STATEMENT | -f FILE]",
-		Short:       "Tell what keyfill does with statements: one, a file, or a log",
+		Short:       "Show what keyfill does with statements: one, a file, or a log",
 		Long:        explainHelp,
 		Example:     explainExample,
 		Annotations: map[string]string{exitKey: explainExit},
@@ -59,7 +59,7 @@ func newExplain() *cobra.Command {
 	return cmd
 }
 
-const explainHelp = `Tells what keyfill does with a statement: fill (it adds a key), keep (the statement
+const explainHelp = `Shows what keyfill does with a statement: fill (it adds a key), keep (the statement
 brings its own), pass (no INSERT into a configured table) or refuse (an error, before
 anything is sent). It needs no database; one that --driver names is asked what the
 driver would ask. docs/explaining.md lists the logs that it reads, docs/command.md
@@ -99,7 +99,7 @@ func (f *explainFlags) policy(ctx context.Context) (*explainreport.Policy, error
 	}
 	if !f.database.IsEmpty() {
 		if f.dialect != "" {
-			return nil, usage.Errorf("the database tells the dialect: leave --dialect out")
+			return nil, usage.Errorf("the database shows the dialect: leave --dialect out")
 		}
 		if _, err := f.database.DialectFor(ctx, cfg); err != nil {
 			return nil, err

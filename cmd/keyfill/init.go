@@ -51,7 +51,7 @@ func newInit() *cobra.Command {
 	flags.StringVar(&f.from.Dialect, "dialect", "", "of --schema: "+dialect.Names())
 	completes(cmd, "dialect", strings.Split(dialect.Names(), ", ")...)
 	flags.StringSliceVar(&f.from.Schemas, "also", nil, "tables of these `schemas` too")
-	flags.StringSliceVar(&f.code, "code", nil, "tell what the INSERTs in these Go `packages` say")
+	flags.StringSliceVar(&f.code, "code", nil, "show what the INSERTs in these Go `packages` say")
 	flags.StringVarP(&f.file, "out", "o", "", "write the policy into the `file`")
 	flags.BoolVar(&f.force, "force", false, "write over a file that is there")
 	return cmd

@@ -33,7 +33,7 @@ func newVet() *cobra.Command {
 	var f vetFlags
 	cmd := &cobra.Command{
 		Use:         "vet [PACKAGES]",
-		Short:       "Tell what keyfill does with INSERTs in Go packages and .sql files",
+		Short:       "Show what keyfill does with INSERTs in Go packages and .sql files",
 		Long:        vetHelp,
 		Example:     "  keyfill vet --dialect sqlite ./...",
 		Annotations: map[string]string{exitKey: "Exit code: 0 nothing found, 1 findings, 2 not everything could be read."},
@@ -58,7 +58,7 @@ func newVet() *cobra.Command {
 	return cmd
 }
 
-const vetHelp = `Tells what keyfill does with the INSERTs in PACKAGES of the go command (default ./...)
+const vetHelp = `Shows what keyfill does with the INSERTs in PACKAGES of the go command (default ./...)
 and in .sql files: fill, keep, pass, refuse, or dynamic (known when the program runs). --driver
 names a database to ask, as in keyfill explain. //keyfill:ignore RULE REASON turns a
 finding off. docs/vet.md has the rules.`
@@ -69,7 +69,7 @@ func (f *vetFlags) check() error {
 		return usage.Errorf("--json and --sarif print different things: take one")
 	}
 	if !f.database.IsEmpty() && f.dialect+f.server != "" {
-		return usage.Errorf("the database tells the dialect and its version: leave --dialect and --server out")
+		return usage.Errorf("the database shows the dialect and its version: leave --dialect and --server out")
 	}
 	if len(f.failOn) == 0 {
 		return usage.Errorf("--fail-on names no rule: take some of %s, or none", strings.Join(vet.RuleNames(), ", "))

@@ -174,7 +174,7 @@ func TestRemedyNames(t *testing.T) {
 		texts = append(texts, f.Remedy)
 	}
 	all := strings.Join(texts, "\n")
-	if want := `in the policy: '"Orders"': in the place of order:`; !strings.Contains(all, want) {
+	if want := `in the policy: '"Orders"': instead of order:`; !strings.Contains(all, want) {
 		t.Errorf("want %s in\n%s", want, all)
 	}
 	executeAll(t, s, `CREATE TABLE "Things" ("Id" uuid PRIMARY KEY)`)

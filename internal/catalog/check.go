@@ -124,7 +124,7 @@ func (c *Column) fittingSources(d *dialect.Dialect, k Key) string {
 	if k.Counts && c.hasCounter(d) {
 		fits += ", or print keyfill plan there, which lets programs without keyfill go on inserting"
 	}
-	return fits + ", or say exclusive: true if nobody else inserts without a key"
+	return fits + ", or say exclusive: true if no other program inserts without a key"
 }
 
 // columnNames returns the names of the columns as the catalog spells them.
@@ -144,7 +144,7 @@ func (t *Table) secondName() (advice string, err error) {
 	case t.View:
 		return "configure its table in place of the view, or say exclusive: true where nothing else fills that", ErrView
 	case t.Partition:
-		return "fill the whole table and not its partitions, or say exclusive: true where nobody inserts into the whole one", ErrPartition
+		return "fill the whole table and not its partitions, or say exclusive: true where no program inserts into the whole one", ErrPartition
 	case t.Child:
 		return "say exclusive: true where one source of a name fills both, or where a key may be in each of them", ErrChild
 	case t.Twin != "":

@@ -130,7 +130,7 @@ func (c *checker) cure(t *target, k *table.Column, col *catalog.Column, rule str
 		}
 		return inPolicy("source: identity")
 	case ruleSecondName:
-		return inPolicy("the name of the whole table in the place of this one, or exclusive: true in its source")
+		return inPolicy("the name of the whole table instead of this one, or exclusive: true in its source")
 	case ruleNarrow:
 		return c.cureNarrow(t, col, inPolicy)
 	case ruleCollation:

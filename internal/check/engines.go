@@ -66,7 +66,7 @@ WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()`, l
 		},
 		unfitReference: Warning, // SQLite stores values of another type too
 		alters: alterations{
-			notNull:     "make the table anew with NOT NULL behind the column: SQLite cannot add it",
+			notNull:     "make the table anew with NOT NULL after the column: SQLite cannot add it",
 			dropDefault: dropDefaultByHand, dropTrigger: dropTrigger,
 		},
 		lookAtServer: (*checker).lookAtSQLite,

@@ -86,7 +86,7 @@ func (c *checker) lookAtHandback(t *target, i int, col *catalog.Column) error {
 		f.Remedy = "let processes with mode: \"off\" take the place of the others, and check again a day after that"
 	default:
 		f.Message = "the column is given back: keyfill has reserved no number since " + last.day() +
-			". A process that still has numbers in hand stores them below those of the engine"
+			". A process that still has numbers in hand stores them below the engine's"
 		f.Remedy = removeEntry(t)
 	}
 	c.add(f)

@@ -48,9 +48,9 @@ func TestMissTable(t *testing.T) {
 		says   string // in the message
 		remedy string
 	}{
-		{dialect.SQLite(), []string{"items", "orders"}, "no-table", `did you mean "orders"?`, "in the policy: orders: in the place of Ordres:"},
+		{dialect.SQLite(), []string{"items", "orders"}, "no-table", `did you mean "orders"?`, "in the policy: orders: instead of Ordres:"},
 		{dialect.SQLite(), []string{"keyfill_sequences"}, "no-table", "no such table", "create the table, write its schema into the policy, let this user see it, or remove the entry"},
-		{dialect.MySQL().WithExactTables(), []string{"ordres"}, "table-case", "lower_case_table_names=0", "in the policy: ordres: in the place of Ordres:"},
+		{dialect.MySQL().WithExactTables(), []string{"ordres"}, "table-case", "lower_case_table_names=0", "in the policy: ordres: instead of Ordres:"},
 	} {
 		p, err := cfg.Compile(c.d)
 		if err != nil {

@@ -101,7 +101,7 @@ func askProxyOf(ctx context.Context, db *sql.DB) (found bool, err error) {
 // addProxy adds a finding about the effect of a proxy on the sources in use.
 func (c *checker) addProxy(name string) {
 	f := Finding{Severity: Warning, Rule: ruleProxy, Line: c.lineOfDatabase(name),
-		Message: c.before(name) + "stands a proxy, such as ProxySQL or MaxScale: where it sends a SELECT to a replica, keyfill reads states and greatest keys that are behind",
+		Message: c.before(name) + "stands a proxy, such as ProxySQL or MaxScale: where it sends a SELECT to a replica, keyfill reads old states and old greatest keys",
 		Remedy:  "in the proxy: send the SELECTs of this user to the primary, see docs/pool.md; or name the primary in the DSN"}
 	if len(c.usesOf(name)) == 0 && name == "" {
 		f.Severity = Info

@@ -137,7 +137,7 @@ func (c *checker) renamed(entry policy.Entry, table string) string {
 			written = catalog.PolicyTable(c.d, t.Schema, t.Name)
 		}
 	}
-	return "in the policy: " + catalog.YAMLString(written) + ": in the place of " + catalog.YAMLString(entry.Name) + ":"
+	return "in the policy: " + catalog.YAMLString(written) + ": instead of " + catalog.YAMLString(entry.Name) + ":"
 }
 
 // unclaimed returns the names of the tables that no entry names, then the names of all

@@ -164,7 +164,7 @@ func NewRecycled(o RecycledOptions, env keysource.Env) (*Recycled, error) {
 	case max(o.Block, o.MinBlock, o.MaxBlock) > o.Size:
 		return nil, anchor.Endf("%w: blocks of more integers than a series has, %d", keysource.ErrOptions, o.Size)
 	case !slices.Contains([]keysource.Remedy{"", keysource.RemedyError, keysource.RemedyAdvance, keysource.RemedyWarn}, o.OnBehind):
-		return nil, anchor.Endf("%w: no remedy for a store that is behind: %q", keysource.ErrOptions, o.OnBehind)
+		return nil, anchor.Endf("%w: no remedy for a store below the table's keys: %q", keysource.ErrOptions, o.OnBehind)
 	case !slices.Contains([]keysource.Remedy{"", keysource.RemedyError, keysource.RemedyAdvance}, o.OnStoreRollback):
 		return nil, anchor.Endf("%w: no remedy for a store that has gone back: %q", keysource.ErrOptions, o.OnStoreRollback)
 	}

@@ -157,7 +157,7 @@ func NewSequence(o SequenceOptions, env keysource.Env) (*Sequence, error) {
 	case o.Max < 1:
 		return nil, anchor.Endf("%w: the last integer, %d, is less than 1", keysource.ErrOptions, o.Max)
 	case !slices.Contains([]keysource.Remedy{"", keysource.RemedyError, keysource.RemedyAdvance, keysource.RemedyWarn}, o.OnBehind):
-		return nil, anchor.Endf("%w: no remedy for a store that is behind: %q", keysource.ErrOptions, o.OnBehind)
+		return nil, anchor.Endf("%w: no remedy for a store below the table's keys: %q", keysource.ErrOptions, o.OnBehind)
 	case !slices.Contains([]keysource.Remedy{"", keysource.RemedyError, keysource.RemedyAdvance, keysource.RemedyWarn}, o.OnStoreRollback),
 		o.OnStoreRollback == keysource.RemedyWarn && o.OnConnection:
 		return nil, anchor.Endf("%w: no remedy for a store that has gone back: %q", keysource.ErrOptions, o.OnStoreRollback)

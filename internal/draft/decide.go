@@ -175,7 +175,7 @@ func (x *decider) explain(i *item, col *catalog.Column, isKey bool) {
 		i.say("Is it read by %s > last? Then take {kind: sequence, transaction: joined}.", shown(col.Name))
 	}
 	if !isKey {
-		i.say("%s is not the primary key by itself.", shown(col.Name))
+		i.say("%s is not the primary key alone.", shown(col.Name))
 	}
 }
 

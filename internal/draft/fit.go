@@ -25,7 +25,7 @@ const sequence = ", source: {kind: sequence, ensure_schema: true}"
 func FitOf(d *dialect.Dialect, col *catalog.Column) (Fit, bool) {
 	switch {
 	case col.UUID:
-		return Fit{", source: uuidv7", "a uuidv7 sorts by time", "A uuidv4 would not tell when a row was made."}, true
+		return Fit{", source: uuidv7", "a uuidv7 sorts by time", "A uuidv4 would not show when a row was made."}, true
 	case col.Integer && !col.Text:
 		return integerFit(col.Bits)
 	case col.Binary && !col.Text:
@@ -65,7 +65,7 @@ func binaryFit(col *catalog.Column) (Fit, bool) {
 	}
 	return Fit{
 		", source: uuidv7, layout: binary", "a uuidv7 has 16 bytes and sorts by time",
-		"A uuidv4 would not tell when a row was made.",
+		"A uuidv4 would not show when a row was made.",
 	}, true
 }
 

@@ -14,7 +14,7 @@ const head = `# yaml-language-server: $schema=https://raw.githubusercontent.com/
 #
 # A first policy, made by keyfill init. An INSERT into a table below that brings no key
 # gets one from the source; an INSERT that brings its key is kept. docs/sources.md
-# compares the sources, and keyfill check tells what does not fit.
+# compares the sources, and keyfill check reports what does not fit.
 `
 
 // readersByKey is a question to the reader that no catalog answers.

@@ -17,7 +17,7 @@ type Database struct{ execution.Database }
 
 // errNumbersPlaceholders is returned if the driver numbers placeholders itself, after
 // keyfill has changed the text.
-var errNumbersPlaceholders = anchor.Last("driver", `keyfill: the driver "mssql" of go-mssqldb numbers placeholders by itself: open the database as "sqlserver", and write @p1, @p2 … for ? and $1`)
+var errNumbersPlaceholders = anchor.Last("driver", `keyfill: the driver "mssql" of go-mssqldb numbers placeholders itself: open the database as "sqlserver", and write @p1, @p2 … for ? and $1`)
 
 // NewDatabase returns the Database for one database. It does no I/O. It keeps the
 // policy, which must not be changed.

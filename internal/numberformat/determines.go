@@ -120,7 +120,7 @@ func (t *Template) separates() error {
 		default:
 			before := t.fields[i-1]
 			if before.kind != kindText || strings.Contains(f.characters(), before.text[len(before.text)-1:]) {
-				return anchor.Errorf("policy", "where %s begins cannot be read; write a character before it that is none of its own, or a width as in {n:05}", f.written())
+				return anchor.Errorf("policy", "where %s begins cannot be read; write a character before it that it cannot have, or a width as in {n:05}", f.written())
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (t *Template) endsAt(i int) error {
 	if next := t.fields[i+1]; next.kind == kindText && (f.isFree() || !strings.Contains(f.characters(), next.text[:1])) {
 		return nil
 	}
-	return anchor.Errorf("policy", "where %s ends cannot be read; write a character after it that is none of its own, or a width as in {n:05}", f.written())
+	return anchor.Errorf("policy", "where %s ends cannot be read; write a character after it that it cannot have, or a width as in {n:05}", f.written())
 }
 
 // lastFree returns the index of the last name or value, -1 for none.

@@ -117,7 +117,7 @@ func (s *splitter) setDelimiter() error {
 	}
 	words := strings.Fields(text)
 	if len(words) < 2 || len(words[1]) > mostDelimiter || strings.Contains(words[1], `\`) {
-		return anchor.Errorf("command", "line %d: DELIMITER names no delimiter: write one of 16 bytes at most, without a backslash, behind it", line)
+		return anchor.Errorf("command", "line %d: DELIMITER names no delimiter: write one of 16 bytes at most, without a backslash, after it", line)
 	}
 	s.delimiter = words[1]
 	return nil

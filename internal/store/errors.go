@@ -273,7 +273,7 @@ func (e *Error) Unwrap() []error {
 
 // BelowRemedy is the remedy if a sequence has given the last integer below its
 // [sequence.Sequence].Below.
-const BelowRemedy = "another gap (keyfill plan there), or exclusive: true in the place of below: once nothing else inserts without a key"
+const BelowRemedy = "another gap (keyfill plan there), or exclusive: true instead of below: once nothing else inserts without a key"
 
 // EndRemedy is the remedy if a sequence has given the last integer below the
 // [sequence.Sequence].StartAt of another sequence.

@@ -13,7 +13,7 @@ var (
 
 	// ErrNoOwn is returned when the policy names no sequence, and the default of the
 	// column draws from none.
-	ErrNoOwn = anchor.New("native", "the column draws from no sequence by itself: name one in sequence")
+	ErrNoOwn = anchor.New("native", "the column has no sequence of its own: name one in sequence")
 
 	// ErrIncrement is returned when the increment of the sequence is not the block (how
 	// many integers a value stands for).

@@ -43,7 +43,7 @@ func (c *Comment) fault() string {
 	case !slices.Contains(RuleNames(), c.Rule) || c.Rule == RuleIgnore:
 		return "there is no rule " + quoted(c.Rule) + " to turn off: take one of " + strings.Join(ignorable(), ", ")
 	case c.Excuse == "":
-		return "the comment gives no reason: write one behind the name of the rule"
+		return "the comment gives no reason: write one after the name of the rule"
 	case !c.Used:
 		return "the comment turns off nothing: remove it"
 	}

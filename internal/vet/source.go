@@ -64,7 +64,7 @@ func (j *Judge) Source(fset *token.FileSet, s gosql.Source) []Finding {
 	}
 	for _, call := range found.Unknown {
 		note(call.Arg, Finding{Rule: RuleDynamic, Message: "nothing is known of the text that is executed here: " +
-			"see what becomes of it with mode: dry_run, or by keyfill explain of a log"})
+			"see how it is treated with mode: dry_run, or by keyfill explain of a log"})
 	}
 	for i := range found.LastIDs {
 		if o, ok := j.Text(&found.LastIDs[i].Text); ok && j.hidesKey(o) {

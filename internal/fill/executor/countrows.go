@@ -145,7 +145,7 @@ func notByEngine(ctx context.Context, x *execution.Execution, r *plans.Refusal) 
 	case x.Conn.Tx == session.Inside:
 		r.Detail = "the key has it, but the transaction has changed a table whose engine has no savepoints, such as Aria: send the INSERT before that change"
 	default:
-		r.Detail = "the key has it, but whether a transaction is open, or follows another by itself, is not known: begin it with BeginTx"
+		r.Detail = "the key has it, but whether a transaction is open, or follows another without BEGIN, is not known: begin it with BeginTx"
 	}
 	return r
 }

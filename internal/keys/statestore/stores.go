@@ -258,7 +258,7 @@ func openEndpoints(name string, e keysource.Endpoints) (ConfiguredStore, error) 
 	}
 	of, ok := d.(keysource.EndpointsDriver)
 	if !ok {
-		return none, anchor.Errorf("driver", "driver %q takes no endpoints: write dsn_env or dsn in the place of endpoints", name)
+		return none, anchor.Errorf("driver", "driver %q takes no endpoints: write dsn_env or dsn instead", name)
 	}
 	opened, err := of.OpenEndpoints(e)
 	switch {

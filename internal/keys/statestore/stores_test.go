@@ -43,7 +43,7 @@ func TestEndpoints(t *testing.T) {
 	sql.Register("keyfill-no-endpoints", emptyDriver{})
 	sql.Register("keyfill-endpoints", endpointsDriver{})
 	for _, c := range []struct{ driver, address, want string }{
-		{"keyfill-no-endpoints", "a:1", `driver "keyfill-no-endpoints" takes no endpoints: write dsn_env or dsn in the place of endpoints`},
+		{"keyfill-no-endpoints", "a:1", `driver "keyfill-no-endpoints" takes no endpoints: write dsn_env or dsn instead`},
 		{"keyfill-endpoints", "a:1", `driver "keyfill-endpoints" opens no store: take another version of its package`},
 		{"keyfill-endpoints", "bad:1", `driver "keyfill-endpoints" cannot use the store as it is described, mend that: endpoints: no address of a server`},
 		{"keyfill-unknown", "a:1", `no driver named "keyfill-unknown" is registered: import its package`},

@@ -100,7 +100,7 @@ func (q *Sequence) checkTable(d *dialect.Dialect) error {
 	case t.Value == "":
 		return refuse("the key table has no value column")
 	case (t.Key == "") != (t.Row == ""):
-		return refuse("the key table needs both the column that tells its rows apart and what it holds in this one, or neither")
+		return refuse("the key table needs both the column that distinguishes its rows and what it holds in this one, or neither")
 	}
 	return nil
 }

@@ -221,7 +221,7 @@ func (s *Row) manyRows(err error) error {
 	case t == nil || !errors.Is(err, store.ErrRows):
 		return err
 	case t.Key == "":
-		return s.q.Fail(store.ErrKeyRows, "leave one, or name the column that tells them apart, and what it holds in this one")
+		return s.q.Fail(store.ErrKeyRows, "leave one, or name the column that distinguishes them, and what it holds in this one")
 	}
 	return s.q.Fail(store.ErrKeyRows, "leave one, and make %s the primary key", t.Key)
 }

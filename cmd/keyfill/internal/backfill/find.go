@@ -103,7 +103,7 @@ func (b *Table) locate(ctx context.Context) error {
 		}
 	}
 	if b.locator = e.physical; b.locator == "" && !e.limits {
-		return fmt.Errorf("no column of %s tells its rows apart: create a column with a unique index of its own and a value in each row", b.name)
+		return fmt.Errorf("no column of %s distinguishes its rows: create a column with a unique index of its own and a value in each row", b.name)
 	}
 	return nil
 }

@@ -174,7 +174,7 @@ func (b *Table) change(ctx context.Context, last any, keys []driver.Value) (foun
 		case err != nil:
 			return 0, 0, last, err
 		case n > 1:
-			return 0, 0, last, errors.New("one key has changed several rows: create a unique index on the column that tells rows apart")
+			return 0, 0, last, errors.New("one key has changed several rows: create a unique index on the column that distinguishes rows")
 		}
 		changed += int(n)
 		if n == 0 && b.locator == "" {

@@ -164,7 +164,7 @@ func (r *Report) layoutVerdict() string {
 	}
 	text := fmt.Sprintf("Of the keys that keyfill makes, %s is stored fastest: %s times the time of the engine's own.", best.Key, times(best.Ratio))
 	if len(as) > 0 {
-		text += " This run cannot tell it from " + strings.Join(as, "; ") + "."
+		text += " This run cannot distinguish it from " + strings.Join(as, "; ") + "."
 	}
 	return text
 }
@@ -175,7 +175,7 @@ func (r *Report) noiseVerdict() string {
 	text := fmt.Sprintf("The engine's own key, measured twice, differs from itself by up to %.0f %%: a smaller difference says nothing.",
 		noise(r.layout(measure.OwnAgain).Ratio))
 	if r.Rounds < 6 {
-		text += " Of fewer than six rounds the spread is the least and the greatest figure, and more rounds tell more."
+		text += " Of fewer than six rounds the spread is the least and the greatest figure, and more rounds show more."
 	}
 	return text
 }
@@ -226,7 +226,7 @@ func (r *Report) WriteText(w io.Writer) {
 	if len(r.Ways) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nRows a second, and how many times those of identity; one row a transaction, %v s each, %s\n\n", r.Seconds, rounds(r.Rounds))
+	fmt.Fprintf(w, "\nRows a second, and as a multiple of identity's; one row a transaction, %v s each, %s\n\n", r.Seconds, rounds(r.Rounds))
 	printColumns(w, r.wayTable())
 	fmt.Fprintf(w, "\n%s\n", r.wayNoise())
 	seen := ""

@@ -34,7 +34,7 @@ func (f *Input) Draft(ctx context.Context) (*draft.Draft, error) {
 		return f.draftScripts(ctx)
 	}
 	if f.Dialect != "" {
-		return nil, usage.Errorf("--dialect is for --schema, and the database tells its own dialect: leave it out")
+		return nil, usage.Errorf("--dialect is for --schema, and the database shows its own dialect: leave it out")
 	}
 	db, d, err := f.Database.Open(ctx)
 	if err != nil {

@@ -201,7 +201,7 @@ func Readings(key policy.RuleKey, text string) ([]keysource.Reading, error) {
 		}
 	}
 	if own == nil {
-		return nil, fmt.Errorf("the key is none of kind %s%s: leave --config out to see what it can be", source.Kind, inLayout(key.Layout))
+		return nil, fmt.Errorf("the key is not of kind %s%s: leave --config out to see what it can be", source.Kind, inLayout(key.Layout))
 	}
 	return own, nil
 }

@@ -54,7 +54,7 @@ func raiseOracle(f *figures, s *Step, _, to int64) {
 func raiseMySQL(f *figures, s *Step, latest, to int64) {
 	s.SQL = append([]string{"SET lock_wait_timeout = 1"},
 		f.alterIf(fmt.Sprintf("COALESCE(auto_increment, 0) < %d", latest), fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", f.table, to))...)
-	s.Again = "EXECUTE runs the ALTER TABLE unless the counter has gone on too far since. On error 1205 run the statements again from SET @keyfill on: a transaction that has used the table is open, and with a longer wait other statements would queue behind the ALTER TABLE."
+	s.Again = "EXECUTE runs the ALTER TABLE unless the counter has gone on too far since. On error 1205 run the statements again from SET @keyfill on: a transaction that has used the table is open, and with a longer wait other statements would wait for the ALTER TABLE."
 	s.Check = "SHOW CREATE TABLE " + f.table
 	s.Look = fmt.Sprintf("AUTO_INCREMENT is %d or more. Else print this plan again: rows were inserted since. Look again after two seconds: a server with innodb_flush_log_at_trx_commit = 0 that is killed before has the old value. MySQL before 8.0 and MariaDB before 10.2.4 lose the new one at every restart, until a row has a number from there on.", to)
 }

@@ -36,7 +36,7 @@ func there(f *figures) ([]Step, error) {
 	case f.dialect.UnreadCounter:
 		return nil, fmt.Errorf("keyfill does not ask %s where its counters stand: stop the programs without keyfill, and print keyfill plan there --stopped", f.dialect.Title)
 	case f.counter.Next == 0:
-		return nil, fmt.Errorf("%s is filled by %s, of which keyfill cannot tell where it stands: stop the programs without keyfill, and print keyfill plan there --stopped", f.ref, f.column.Identity)
+		return nil, fmt.Errorf("%s is filled by %s, of which keyfill does not know where it stands: stop the programs without keyfill, and print keyfill plan there --stopped", f.ref, f.column.Identity)
 	}
 	from := f.used()
 	below, err := f.raised(from)
@@ -88,7 +88,7 @@ func (f *figures) turnsLists(room int64) Step {
 
 // readersByKey says which sources suit a program that reads new rows in the order of their
 // keys.
-const readersByKey = "A reader that asks for rows above the last key that it has seen, as of an outbox or a queue, passes over rows where several processes insert from blocks of numbers: it needs transaction: joined in the source, or block: 1, by which keys are as late as those of the engine."
+const readersByKey = "A reader that asks for rows above the last key that it has seen, as of an outbox or a queue, passes over rows where several processes insert from blocks of numbers: it needs transaction: joined in the source, or block: 1, by which keys are as late as the engine's."
 
 // thereStopped returns the steps by which keyfill takes over a column after all other
 // programs have stopped: its first number is above all numbers used so far, so that later
@@ -115,7 +115,7 @@ func (f *figures) thereStopped() []Step {
 		Look:   "it grows with each row of a process, in the order of its rows.",
 	}
 	if f.engine.sequences {
-		give.Title += " With source: native in its place keyfill draws from the counter that the programs without it have used, which then need not stay away."
+		give.Title += " With source: native instead keyfill draws from the counter that the programs without it have used, which then need not stay away."
 	}
 	give.Title += " " + readersByKey
 	return append(steps, give, Step{

@@ -28,7 +28,7 @@ func Compare(ctx context.Context, f *database.Address, cfg *policy.Config, dsn s
 		findings = append(findings, keyfill.Finding{
 			Severity: check.Error, Rule: check.RuleDialect, Class: check.FirstInsert, Line: cfg.Line("dialect", ""),
 			Message: fmt.Sprintf("the policy says dialect: %s, and the driver %s speaks another one, so that no database is opened", named.Name, f.Driver),
-			Remedy:  "in the policy: leave dialect: out, as the driver tells it",
+			Remedy:  "in the policy: leave dialect: out, as the driver shows it",
 		})
 		cfg.Dialect = ""
 	}
