@@ -48,6 +48,8 @@ insert meanwhile, on SQLite only in WAL mode: docs/command.md#keyfill-audit.`,
 	flags.StringVar(&f.Table, "table", "", "the table, as the policy names it")
 	flags.StringVar(&f.Column, "column", "", "the column, where the first sequence of the table is not meant")
 	flags.StringVar(&f.Cancelled, "cancelled", "", "`TABLE.COLUMN` with numbers that were cancelled, and need no row")
+	flags.StringToStringVar(&f.Values, "value", nil, "a `NAME=VALUE` in the name of the state, where texts show it")
+	flags.Lookup("value").DefValue = "" // the help would show empty brackets
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, one finding a line")
 	flags.BoolVar(&f.asCSV, "csv", false, "print CSV")
 	return cmd

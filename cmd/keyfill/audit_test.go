@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// audited runs keyfill audit and returns the findings, each as its rule, parent and numbers,
-// and the exit code.
+// audited runs keyfill audit and returns the findings, each as its rule, numbers, rows,
+// parent, period and first text, and the exit code.
 func audited(t *testing.T, p *planned, tables string, args ...string) (findings []string, code int) {
 	t.Helper()
 	file := writeFile(t, "keyfill.yaml", "version: 1\ntables:\n  "+tables+"\n")
@@ -24,13 +24,15 @@ func audited(t *testing.T, p *planned, tables string, args ...string) (findings 
 		var f struct {
 			Rule, Severity string
 			Parent         map[string]any
+			Period         string
 			From, To, Rows int64
+			FromText       string `json:"from_text"`
 		}
 		if err := json.Unmarshal([]byte(line), &f); err != nil {
 			t.Fatalf("%q: %v; standard error: %s", line, err, r.errOut)
 		}
 		if f.Rule != "summary" {
-			findings = append(findings, strings.TrimSpace(fmt.Sprintf("%s %s %d-%d %d %v", f.Severity, f.Rule, f.From, f.To, f.Rows, f.Parent)))
+			findings = append(findings, strings.TrimSpace(fmt.Sprintf("%s %s %d-%d %d %v %s %s", f.Severity, f.Rule, f.From, f.To, f.Rows, f.Parent, f.Period, f.FromText)))
 		}
 	}
 	slices.Sort(findings)
@@ -511,7 +513,7 @@ tables:
 	for _, c := range []struct{ args, want string }{
 		{"", "say --table"},
 		{"--table order", `did you mean "orders"`},
-		{"--table users", "no column of users has integers of a sequence"},
+		{"--table users", "no column of users has numbers of a sequence"},
 		{"--table orders --column id", "keys of the kind uuidv7, which do not count"},
 		{"--table orders --column code", "holds numbers as text"},
 		{"--table orders --column cod", `did you mean "code"`},

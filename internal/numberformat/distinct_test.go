@@ -78,10 +78,32 @@ func TestDistinct(t *testing.T) {
 				t.Fatalf("%s: %s and %s are both %q", all, what, other, text)
 			}
 			seen[text] = what
+			checkShown(t, x, text, &p, calendars[every])
 		}
 	}
 	if templates < 500 {
 		t.Errorf("only %d templates were tried", templates)
+	}
+}
+
+// checkShown: what a text shows is what it was made of.
+func checkShown(t *testing.T, x *Template, text string, p *Parts, c calendar.Calendar) {
+	t.Helper()
+	shown, isOne := x.Shown(text)
+	again := Parts{Number: shown.Number, Schema: shown.Schema, Table: shown.Table, Values: shown.Values, Columns: shown.Columns}
+	isThere := true
+	if c.Every() != "" {
+		again.Period, isThere = shown.Period(c)
+	}
+	other, err := x.Text(&again)
+	if !isOne || !isThere || err != nil || other != text || again.Number != p.Number || again.Period.Name != p.Period.Name {
+		t.Fatalf("%s: %q shows %d in %q (%+v), which has the text %q, %v; want %d in %q",
+			x, text, again.Number, again.Period.Name, shown, other, err, p.Number, p.Period.Name)
+	}
+	for name, value := range again.Values {
+		if value != p.Values[name] {
+			t.Fatalf("%s: %q shows the value %q, want %q", x, text, value, p.Values[name])
+		}
 	}
 }
 

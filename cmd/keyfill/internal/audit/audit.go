@@ -28,6 +28,9 @@ import (
 type Options struct {
 	Table, Column string // the names of the table and the column as the policy writes them; if Column is empty, the first column with a sequence is meant
 	Cancelled     string // TABLE.COLUMN that holds cancelled numbers: numbers that the sequence has given and that need no row
+
+	// Values are the values in the name of the state, by their names, where texts show them.
+	Values map[string]string
 }
 
 // Audit is an audit of the numbers of one state (the stored counter of a sequence).
@@ -38,6 +41,8 @@ type Audit struct {
 	name    string // the name of the audited column, for findings
 	parents []string
 	isText  []bool // whether each of the parents' columns holds texts
+
+	texts *texts // how the numbers are written as texts; nil for integers
 
 	columns   []column // the columns in which the state's numbers are stored
 	cancelled *column
@@ -53,6 +58,7 @@ type Audit struct {
 type column struct {
 	table, number string
 	parents       []string
+	date          string // the expression for the date that says the period of a row; empty for none
 
 	// moving reports whether the table shows rows to a transaction that were stored after it
 	// began: MariaDB's MyISAM, for example.
@@ -94,10 +100,10 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 	if a.key, err = sequenceOf(d, rule, o); err != nil {
 		return nil, err
 	}
-	if len(a.key.Values) > 0 {
-		return nil, fmt.Errorf("%s has a state for each value of %s, which its rows do not show: name a table with one state", o.Table, strings.Join(a.key.Values, ", "))
+	if a.state, err = a.stateOf(o); err != nil {
+		return nil, err
 	}
-	if a.state, err = a.key.StateFor(nil); err != nil {
+	if err := a.findTexts(found, o.Values); err != nil {
 		return nil, err
 	}
 	a.Strict = a.key.Joined || a.key.Scope != nil
@@ -108,11 +114,17 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 	if err != nil {
 		return nil, err
 	}
+	if one.date, err = a.dateOf(found); err != nil {
+		return nil, err
+	}
 	a.name, a.columns = o.Table+"."+a.key.Column, []column{*one}
 	if !a.key.Own {
-		if err := a.findOthers(ctx, db, tables, found); err != nil {
+		if err := a.findOthers(ctx, db, tables, found, o); err != nil {
 			return nil, err
 		}
+	}
+	if len(a.columns) > 1 && a.texts != nil && a.texts.showsTable() {
+		return nil, fmt.Errorf("the texts of %s show the table, and several tables share its state: such numbers are not audited", a.name)
 	}
 	return a, a.findCancelled(ctx, db, rules, o.Cancelled)
 }
@@ -126,7 +138,7 @@ func noTable(cfg *policy.Config, o *Options) error {
 // findOthers adds the other columns whose numbers come from the audited state (the stored
 // counter). It searches the tables that are found without a schema, all tables of the
 // schema of found, and all tables of each schema that the policy names.
-func (a *Audit) findOthers(ctx context.Context, db *sql.DB, t *database.Rules, found *catalog.Table) error {
+func (a *Audit) findOthers(ctx context.Context, db *sql.DB, t *database.Rules, found *catalog.Table, o *Options) error {
 	schemas := []string{a.dialect.Fold(found.Schema, true)}
 	for _, e := range t.Policy.Entries() {
 		if e.Schema != "" && !slices.Contains(schemas, e.Schema) {
@@ -156,10 +168,10 @@ func (a *Audit) findOthers(ctx context.Context, db *sql.DB, t *database.Rules, f
 		for _, k := range rule.Keys {
 			// The policy's entry may be a pattern that also matches tables without the
 			// column.
-			if len(k.Values) > 0 || k.Source.Kind != policy.KindSequence || one.Column(a.dialect, k.Column) == nil {
+			if k.Source.Kind != policy.KindSequence || one.Column(a.dialect, k.Column) == nil {
 				continue
 			}
-			if state, err := k.StateFor(nil); err != nil || state != a.state {
+			if state, err := k.StateFor(o.value); err != nil || state != a.state {
 				continue
 			}
 			if err := a.addColumn(one.Table, k.Column); err != nil {
@@ -215,6 +227,9 @@ func (a *Audit) addColumn(found *catalog.Table, name string) error {
 		return nil
 	}
 	one, err := a.columnOf(found, name, name, "")
+	if err == nil {
+		one.date, err = a.dateOf(found)
+	}
 	if err != nil || slices.ContainsFunc(a.columns, func(c column) bool { return c.table == one.table && c.number == one.number }) {
 		return err
 	}
@@ -230,10 +245,10 @@ func sequenceOf(d *dialect.Dialect, rule *policy.Rule, o *Options) (policy.RuleK
 		switch {
 		case !named:
 			names = append(names, k.Column)
-		case k.Source.Kind == policy.KindSequence && k.Layout == "":
+		case k.Source.Kind == policy.KindSequence && k.Layout == "", isFormatted(k):
 			return k, nil
 		case o.Column != "" && k.Layout != "" && k.Source.Kind == policy.KindSequence:
-			return k, usage.Errorf("%s.%s holds numbers as text, whose order is another one: name a column of integers", o.Table, k.Column)
+			return k, usage.Errorf("%s.%s holds numbers as text without format:, whose order is another one: name a column of integers", o.Table, k.Column)
 		case o.Column != "":
 			return k, usage.Errorf("%s.%s has keys of the kind %s, which do not count: name the column of a sequence", o.Table, k.Column, k.Source.Kind)
 		}
@@ -241,7 +256,7 @@ func sequenceOf(d *dialect.Dialect, rule *policy.Rule, o *Options) (policy.RuleK
 	if o.Column != "" {
 		return policy.RuleKey{}, usage.Errorf("the policy has no key column %s of %s: name one that it has%s", o.Column, o.Table, nearest.DidYouMean(o.Column, names))
 	}
-	return policy.RuleKey{}, usage.Errorf("no column of %s has integers of a sequence: name a table that has", o.Table)
+	return policy.RuleKey{}, usage.Errorf("no column of %s has numbers of a sequence: name a table that has", o.Table)
 }
 
 // columnOf returns the column with numbers of a table, by its folded name. written is that name
@@ -251,8 +266,11 @@ func (a *Audit) columnOf(found *catalog.Table, folded, written, remedy string) (
 	if err != nil {
 		return nil, err
 	}
-	if !number.Integer {
+	switch {
+	case a.texts == nil && !number.Integer:
 		return nil, fmt.Errorf("%s.%s holds no integers: name a column that does", found.Name, number.Name)
+	case a.texts != nil && !number.Text:
+		return nil, fmt.Errorf("%s.%s holds no texts: name a column that does", found.Name, number.Name)
 	}
 	one := &column{table: a.dialect.QuoteIdent(found.Schema) + "." + a.dialect.QuoteIdent(found.Name), number: a.dialect.QuoteIdent(number.Name)}
 	one.moving = engines[a.dialect.Family].moving && !found.Transactional && !found.View

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
 )
@@ -17,6 +18,10 @@ const (
 	ruleBelow     = "below"     // rows have numbers below 1
 	ruleNone      = "none"      // rows have no number
 	ruleState     = "state"     // the state (a stored counter) was not compared
+	rulePeriod    = "period"    // no row is left of a period
+	ruleDate      = "date"      // a row's date is not in the period that its text shows
+	ruleText      = "text"      // rows have texts that the template does not give
+	ruleOrder     = "order"     // rows have earlier dates than rows with lower numbers
 )
 
 // The severities of findings.
@@ -31,8 +36,11 @@ type Finding struct {
 	Severity string         `json:"severity"`
 	Column   string         `json:"column"`
 	Parent   map[string]any `json:"parent,omitempty"` // the columns within which the row is numbered, with their values
+	Period   string         `json:"period,omitempty"` // of numbers that begin again
 	From     int64          `json:"from"`             // the first number that the finding is about; To is the last one
 	To       int64          `json:"to"`
+	FromText string         `json:"from_text,omitempty"` // From and To as the column shows them, where it holds texts
+	ToText   string         `json:"to_text,omitempty"`
 	Rows     int64          `json:"rows"` // how many rows the finding is about
 	Message  string         `json:"message"`
 }
@@ -47,6 +55,7 @@ type Summary struct {
 	First, Last    int64 // the least and the greatest number of all rows
 	Next           int64 // the next number in the state (the stored counter); 0 if it was not compared
 	Errors         int64 // the number of findings that need an explanation
+	Numberings     int64 // how many series of numbers the texts of the rows belong to; 0 for integers
 }
 
 // walk compares the numbers of one numbering (of all rows, or of the rows with one parent),
@@ -57,7 +66,9 @@ type walk struct {
 	strict bool  // whether missing numbers are errors
 	parent map[string]any
 	found  func(Finding) error
+	text   func(number int64) string // how findings write a number; nil means in digits
 
+	begun    bool  // whether a number was added
 	expected int64 // the number after the last number added; 0 before the first one
 	number   int64 // the number being compared, which rows and void describe; 0 before the first one
 	rows     int64
@@ -70,8 +81,13 @@ type walk struct {
 	missing, known            int64 // numbers without a row: known counts the cancelled numbers, missing the numbers that may be missing
 }
 
-// add adds a row, or a cancelled number. Numbers have to come in ascending order.
+// add adds a row, or a cancelled number. It returns an error if the number is lower than the
+// one before: the findings would be wrong.
 func (w *walk) add(number int64, cancelled bool) error {
+	if w.begun && number < w.number {
+		return fmt.Errorf("the database has sorted %s after %s, and not by the bytes of the texts: audit a copy in another database", w.shown(number), w.shown(w.number))
+	}
+	w.begun = true
 	if number != w.number && w.rows+w.voids() > 0 {
 		if err := w.settle(); err != nil {
 			return err
@@ -121,13 +137,13 @@ func (w *walk) settle() error {
 		w.expected = n + 1
 	}
 	if rows > 1 {
-		if err := w.find(ruleDouble, severityError, n, n, rows, "%d is the number of %d rows", n, rows); err != nil {
+		if err := w.find(ruleDouble, severityError, n, n, rows, "%s is the number of %d rows", w.shown(n), rows); err != nil {
 			return err
 		}
 	}
 	switch {
 	case void && rows > 0:
-		return w.find(ruleCancelled, severityError, n, n, rows, "%d is cancelled, and a row has it", n)
+		return w.find(ruleCancelled, severityError, n, n, rows, "%s is cancelled, and a row has it", w.shown(n))
 	case void:
 		w.known++
 	}
@@ -160,9 +176,9 @@ func (w *walk) absent(rule string, from, to int64) error {
 		w.missing += to - from + 1
 		return nil
 	}
-	missing := fmt.Sprintf("%d is missing", from)
+	missing := w.shown(from) + " is missing"
 	if from < to {
-		missing = fmt.Sprintf("%d to %d are missing (%d numbers)", from, to, to-from+1)
+		missing = fmt.Sprintf("%s to %s are missing (%d numbers)", w.shown(from), w.shown(to), to-from+1)
 	}
 	switch rule {
 	case ruleFirst:
@@ -181,7 +197,7 @@ func (w *walk) end() error {
 		}
 	}
 	if w.below > 0 {
-		if err := w.find(ruleBelow, severityError, w.leastBelow, w.greatestBelow, w.below, "numbers below 1: %s", spanOf(w.leastBelow, w.greatestBelow, w.below)); err != nil {
+		if err := w.find(ruleBelow, severityError, w.leastBelow, w.greatestBelow, w.below, "numbers below 1: %s", w.spanOf(w.leastBelow, w.greatestBelow, w.below)); err != nil {
 			return err
 		}
 	}
@@ -192,7 +208,7 @@ func (w *walk) end() error {
 	}
 	if w.lastAbove > 0 {
 		return w.find(ruleAbove, severityError, w.firstAbove, w.lastAbove, w.above,
-			"numbers that the state will give again, since it goes on at %d: %s", w.next, spanOf(w.firstAbove, w.lastAbove, w.above))
+			"numbers that the state will give again, since it goes on at %d: %s", w.next, w.spanOf(w.firstAbove, w.lastAbove, w.above))
 	}
 	return nil
 }
@@ -202,13 +218,21 @@ func (w *walk) find(rule, severity string, from, to, rows int64, message string,
 }
 
 // spanOf returns the numbers of rows as text. If rows is 0, they are cancelled numbers.
-func spanOf(from, to, rows int64) string {
+func (w *walk) spanOf(from, to, rows int64) string {
 	what := "cancelled"
 	if rows > 0 {
 		what = terminal.Count(int(rows), "row")
 	}
 	if from == to {
-		return fmt.Sprintf("%d (%s)", from, what)
+		return fmt.Sprintf("%s (%s)", w.shown(from), what)
 	}
-	return fmt.Sprintf("%d to %d (%s)", from, to, what)
+	return fmt.Sprintf("%s to %s (%s)", w.shown(from), w.shown(to), what)
+}
+
+// shown returns a number as findings write it.
+func (w *walk) shown(number int64) string {
+	if w.text == nil {
+		return strconv.FormatInt(number, 10)
+	}
+	return w.text(number)
 }

@@ -32,6 +32,9 @@ func (p *text) Print(f Finding) error {
 	for i, name := range slices.Sorted(maps.Keys(f.Parent)) {
 		within += []string{" within ", ", "}[min(i, 1)] + name + " " + shownValue(f.Parent[name])
 	}
+	if f.Period != "" {
+		within += " in " + f.Period
+	}
 	severity := f.Severity
 	if severity == severityError {
 		severity = p.shades.Paint(terminal.Red, severity)
@@ -55,7 +58,10 @@ func shownValue(v any) string {
 func (p *text) End(s Summary) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", s.Audited, terminal.Count(int(s.Rows), "row"))
-	if s.Rows > 0 {
+	switch {
+	case s.Rows > 0 && s.Numberings > 1:
+		fmt.Fprintf(&b, " with numbers of %d periods or parents", s.Numberings)
+	case s.Rows > 0:
 		fmt.Fprintf(&b, " with numbers from %d to %d", s.First, s.Last)
 	}
 	if s.Known > 0 {
@@ -96,19 +102,20 @@ func (p *lines) End(s Summary) error {
 		Known   int64  `json:"cancelled"`
 		Missing int64  `json:"missing"`
 		Errors  int64  `json:"errors"`
-	}{"summary", s.Audited, s.State, s.Strict, s.Rows, s.First, s.Last, s.Next, s.Known, s.Missing, s.Errors})
+		Series  int64  `json:"numberings,omitempty"`
+	}{"summary", s.Audited, s.State, s.Strict, s.Rows, s.First, s.Last, s.Next, s.Known, s.Missing, s.Errors, s.Numberings})
 }
 
 // NewCSV returns a printer of CSV: a line with the names of columns, and a line for each
 // finding.
-func NewCSV(out io.Writer) Printer { return &table{csv.NewWriter(out), false} }
+func NewCSV(out io.Writer) Printer { return &sheet{csv.NewWriter(out), false} }
 
-type table struct {
+type sheet struct {
 	*csv.Writer
 	begun bool
 }
 
-func (p *table) Print(f Finding) error {
+func (p *sheet) Print(f Finding) error {
 	if err := p.begin(); err != nil {
 		return err
 	}
@@ -121,18 +128,18 @@ func (p *table) Print(f Finding) error {
 		parent = string(written)
 	}
 	defer p.Flush() // write each line at once, since the audit may fail before its end
-	return p.Write([]string{f.Severity, f.Rule, f.Column, parent, strconv.FormatInt(f.From, 10), strconv.FormatInt(f.To, 10), strconv.FormatInt(f.Rows, 10), f.Message})
+	return p.Write([]string{f.Severity, f.Rule, f.Column, parent, f.Period, strconv.FormatInt(f.From, 10), strconv.FormatInt(f.To, 10), f.FromText, f.ToText, strconv.FormatInt(f.Rows, 10), f.Message})
 }
 
-func (p *table) begin() error {
+func (p *sheet) begin() error {
 	if p.begun {
 		return nil
 	}
 	p.begun = true
-	return p.Write([]string{"severity", "rule", "column", "parent", "from", "to", "rows", "message"})
+	return p.Write([]string{"severity", "rule", "column", "parent", "period", "from", "to", "from_text", "to_text", "rows", "message"})
 }
 
-func (p *table) End(Summary) error {
+func (p *sheet) End(Summary) error {
 	if err := p.begin(); err != nil {
 		return err
 	}

@@ -40,6 +40,9 @@ func (r *run) compare() error {
 	if err := r.countNone(); err != nil {
 		return err
 	}
+	if r.texts != nil {
+		return r.compareTexts()
+	}
 	if r.parents == nil {
 		if err := r.readState(); err != nil {
 			return err
@@ -70,7 +73,7 @@ func (r *run) found(f Finding) error {
 func (r *run) countNone() error {
 	for _, c := range r.columns {
 		var rows int64
-		if err := r.tx.QueryRowContext(r.ctx, "SELECT COUNT(*) FROM "+c.table+" WHERE "+c.number+" IS NULL").Scan(&rows); err != nil {
+		if err := r.tx.QueryRowContext(r.ctx, "SELECT COUNT(*) FROM "+c.table+" WHERE "+r.none(c)).Scan(&rows); err != nil {
 			return err
 		}
 		if rows > 0 {
@@ -80,6 +83,14 @@ func (r *run) countNone() error {
 		}
 	}
 	return nil
+}
+
+// none returns the condition for rows without a number.
+func (r *run) none(c column) string {
+	if r.texts == nil {
+		return c.number + " IS NULL"
+	}
+	return c.number + " IS NULL OR " + fmt.Sprintf(engines[r.dialect.Family].length, asText(r.dialect, c.number)) + " = 0"
 }
 
 // query returns the query of all numbers in their order. A row of its answer has the values

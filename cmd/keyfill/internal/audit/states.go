@@ -285,7 +285,7 @@ func (r *run) compareParent(s parentState) error {
 		if stored < s.next {
 			rows = 0
 		}
-		return w.find(ruleAbove, severityError, s.next, last, rows, "numbers that the state will give again, since it goes on at %d: up to %s", s.next, spanOf(last, last, rows))
+		return w.find(ruleAbove, severityError, s.next, last, rows, "numbers that the state will give again, since it goes on at %d: up to %s", s.next, w.spanOf(last, last, rows))
 	case stored == 0 && s.next > w.begin:
 		return w.find(ruleTail, severityInfo, w.begin, s.next-1, 0, "no row is left, and the state goes on at %d", s.next)
 	}
