@@ -60,7 +60,7 @@ func (p *text) End(s Summary) error {
 	fmt.Fprintf(&b, "%s: %s", s.Audited, terminal.Count(int(s.Rows), "row"))
 	switch {
 	case s.Rows > 0 && s.Numberings > 1:
-		fmt.Fprintf(&b, " with numbers of %d periods or parents", s.Numberings)
+		fmt.Fprintf(&b, " in %d numberings", s.Numberings)
 	case s.Rows > 0:
 		fmt.Fprintf(&b, " with numbers from %d to %d", s.First, s.Last)
 	}
