@@ -25,9 +25,8 @@ func newAudit() *cobra.Command {
 		Use:   "audit --driver DRIVER --dsn DSN --table TABLE",
 		Short: "Show which numbers of a sequence are missing, or stored twice",
 		Long: `Compares the numbers of a column with those that its sequence has given. With
-transaction: joined or scope: each number has to be there; other sequences leave
-numbers out, and only their count is printed. It changes nothing. Programs may
-insert meanwhile, on SQLite only in WAL mode: docs/command.md#keyfill-audit.`,
+transaction: joined or scope: each number has to be there. It changes nothing.
+Programs may insert meanwhile, on SQLite only in WAL mode: docs/audit.md.`,
 		Example:     "  keyfill audit --driver sqlite --dsn shop.db --table orders",
 		Annotations: map[string]string{exitKey: "Exit code: 0 every number is explained, 1 one is not, 2 nothing was compared."},
 		Args:        arguments(cobra.NoArgs),

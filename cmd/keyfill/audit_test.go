@@ -159,16 +159,19 @@ func TestAuditShared(t *testing.T) {
 
 // TestAuditWhileWriting: the rows and the state are of one moment, while writers go on.
 func TestAuditWhileWriting(t *testing.T) {
-	const tables = "invoices: {column: number, source: {kind: sequence, transaction: joined, ensure_schema: true}}"
+	const tables = `invoices: {column: number, source: {kind: sequence, transaction: joined, ensure_schema: true}}
+  texts: {column: number, source: {kind: sequence, transaction: joined, ensure_schema: true, format: "{n}/{year}", period: year}}`
 	eachPlanned(t, func(t *testing.T, p *planned) {
-		p.exec(t, "CREATE TABLE invoices (number BIGINT PRIMARY KEY, who VARCHAR(20))")
+		p.exec(t, "CREATE TABLE invoices (number BIGINT PRIMARY KEY, who VARCHAR(20))", "CREATE TABLE texts (number VARCHAR(20) PRIMARY KEY, who VARCHAR(20))")
 		db := p.open(t, tables)
-		if _, err := db.Exec("INSERT INTO invoices (who) VALUES ('x')"); err != nil {
-			t.Fatal(err)
+		for _, table := range []string{"invoices", "texts"} {
+			if _, err := db.Exec("INSERT INTO " + table + " (who) VALUES ('x')"); err != nil {
+				t.Fatal(err)
+			}
 		}
 		stop := make(chan struct{})
 		var writers sync.WaitGroup
-		for range 2 {
+		for _, table := range []string{"invoices", "texts"} {
 			writers.Go(func() {
 				for {
 					select {
@@ -176,7 +179,7 @@ func TestAuditWhileWriting(t *testing.T) {
 						return
 					default:
 					}
-					if _, err := db.Exec("INSERT INTO invoices (who) VALUES ('x'), ('x'), ('x')"); err != nil {
+					if _, err := db.Exec("INSERT INTO " + table + " (who) VALUES ('x'), ('x'), ('x')"); err != nil {
 						t.Error(err)
 						return
 					}
@@ -185,6 +188,7 @@ func TestAuditWhileWriting(t *testing.T) {
 		}
 		for range 10 {
 			expectAudit(t, p, tables, []string{"--table=invoices"}, 0)
+			expectAudit(t, p, tables, []string{"--table=texts"}, 0)
 		}
 		close(stop)
 		writers.Wait()

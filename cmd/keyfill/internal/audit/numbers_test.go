@@ -116,6 +116,21 @@ func TestWalk(t *testing.T) {
 	}
 }
 
+// TestWalkOrder: numbers that come in another order are an error, since the findings would be
+// wrong.
+func TestWalkOrder(t *testing.T) {
+	w := &walk{begin: 1, strict: true, found: func(Finding) error { return nil }}
+	if err := w.add(-2, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.add(3, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.add(2, false); err == nil || !strings.Contains(err.Error(), "has sorted 2 after 3") {
+		t.Errorf("2 after 3: %v", err)
+	}
+}
+
 // TestParentValues: the values of a parent are read from the name of its row.
 func TestParentValues(t *testing.T) {
 	for _, c := range []struct{ list, want string }{
