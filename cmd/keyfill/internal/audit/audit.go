@@ -124,7 +124,7 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, cfg *policy.Confi
 		}
 	}
 	if len(a.columns) > 1 && a.texts != nil && a.texts.showsTable() {
-		return nil, fmt.Errorf("the texts of %s show the table, and several tables share its state: such numbers are not audited", a.name)
+		return nil, fmt.Errorf("the texts of %s show the table, and several tables share its state: name a table with a state of its own, since these are not audited", a.name)
 	}
 	return a, a.findCancelled(ctx, db, rules, o.Cancelled)
 }

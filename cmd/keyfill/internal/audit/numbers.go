@@ -85,7 +85,7 @@ type walk struct {
 // one before: the findings would be wrong.
 func (w *walk) add(number int64, cancelled bool) error {
 	if w.begun && number < w.number {
-		return fmt.Errorf("the database has sorted %s after %s, and not by the bytes of the texts: audit a copy in another database", w.shown(number), w.shown(w.number))
+		return fmt.Errorf("the database has sorted %s after %s, and not by the bytes of the texts: name a table of shorter texts, or raise max_sort_length on MySQL and MariaDB", w.shown(number), w.shown(w.number))
 	}
 	w.begun = true
 	if number != w.number && w.rows+w.voids() > 0 {

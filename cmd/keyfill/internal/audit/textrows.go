@@ -24,7 +24,7 @@ import (
 type reading struct {
 	*run
 	spool     *spool
-	templates []*numberformat.Template // the policy's, and then those of the states
+	templates []*numberformat.Template // the policy's, and then the states' templates
 
 	within []any               // the values of the parent whose rows are read
 	known  map[string]*numbers // what texts without their number belong to; nil for nothing
@@ -57,7 +57,7 @@ type numbers struct {
 	older       int64 // rows with an earlier date than a lower number; firstOlder and lastOlder are their numbers
 	firstOlder  int64
 	lastOlder   int64
-	olderBefore string // how the first of them is told
+	olderBefore string // the text of the finding about the first of them
 }
 
 // fit says how well a text fits a numbering. Templates of several periods may read one text
@@ -78,7 +78,7 @@ const maxKnown = 10_000
 func (r *run) compareTexts() (err error) {
 	p := &reading{run: r, templates: []*numberformat.Template{r.texts.template}, known: map[string]*numbers{}, open: map[string]*numbers{}, periods: map[string]calendar.Period{}}
 	if p.spool, err = newSpool(r.ctx); err != nil {
-		return fmt.Errorf("a temporary database: %w", err)
+		return fmt.Errorf("%w: give this user a temporary folder in which it may write, as in TMPDIR", err)
 	}
 	defer func() { err = errors.Join(err, p.spool.close()) }()
 	if err := p.readStates(); err != nil {
@@ -168,7 +168,7 @@ func (p *reading) addTemplate(s *spooled) error {
 	}
 	t, err := numberformat.Parse(s.template)
 	if err != nil {
-		return fmt.Errorf("the template in the row %s of keyfill_sequences: %w", s.name, err)
+		return fmt.Errorf("%w: put the template in the row %s of keyfill_sequences back as keyfill has written it", err, s.name)
 	}
 	p.templates = append(p.templates, t)
 	return nil
