@@ -10,7 +10,8 @@ type Guarantee struct {
 	Ordered Order
 
 	// Contiguous reports whether the keys of one statement are consecutive integers.
-	// With a scope, it is about the keys of each value of the scope.
+	// With a scope, it is about the keys of each value of the scope. Texts of a format are no
+	// integers.
 	Contiguous bool
 
 	// GapFree reports whether the stored keys leave out no number, even after rollbacks
@@ -61,7 +62,10 @@ const (
 	OrderedInSpread Order = "in a spread"
 	// OrderedInProcess means that the keys of one process sort as they were made.
 	OrderedInProcess Order = "in a process"
-	// OrderedInScope means that the keys of one value of the scope sort as they were made.
+	// OrderedInPeriod means that the keys of one period, such as a year, sort as they were made.
+	OrderedInPeriod Order = "in a period"
+	// OrderedInScope means that the keys of one value of the scope sort as they were made,
+	// with periods those of one value in one period.
 	OrderedInScope Order = "in its scope"
 	// Ordered means that all keys sort as they were made.
 	Ordered Order = "yes"

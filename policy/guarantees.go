@@ -74,6 +74,9 @@ func (s Source) guaranteeNumbers(g *Guarantee, d *dialect.Dialect) {
 	switch {
 	case s.Scope != nil, !s.Period.isNone():
 		g.Unique, g.Ordered, g.GapFree = UniqueInScope, OrderedInScope, s.joined()
+		if s.Scope == nil {
+			g.Ordered = OrderedInPeriod
+		}
 		if t, err := numberformat.Parse(s.Format); err == nil && t.Apart(s.numbering()) == nil {
 			g.Unique = Unique
 		}
@@ -84,6 +87,9 @@ func (s Source) guaranteeNumbers(g *Guarantee, d *dialect.Dialect) {
 		// of different instances are out of order.
 	case s.Block == 1:
 		g.Ordered = Ordered
+	}
+	if t, err := numberformat.Parse(s.Format); err == nil && !t.IsOrdered() {
+		g.Ordered = NotOrdered // text 10 sorts before text 9
 	}
 }
 
@@ -103,6 +109,10 @@ func Methods() []Source {
 		{Kind: KindSequence, Via: ViaProcedure},
 		{Kind: KindSequence, Transaction: TransactionJoined},
 		{Kind: KindSequence, Scope: &Scope{{Column: "order_id"}}},
+		{Kind: KindSequence, Format: "INV-{n:05}"},
+		{Kind: KindSequence, Transaction: TransactionJoined, Format: "INVOICE-{n}"},
+		{Kind: KindSequence, Transaction: TransactionJoined, Format: "INV-{year}-{n:05}", Period: Period{Every: PeriodYear}},
+		{Kind: KindSequence, Block: 1, Format: "INV-{year}-{n:05}", Period: Period{Every: PeriodYear}},
 		{Kind: KindNative, Block: 50},
 		{Kind: KindNative},
 		{Kind: KindMaxPlusOne},

@@ -32,9 +32,10 @@ type made struct {
 	at        time.Time
 }
 
+// number returns the integer that is the key, or that ends its text.
 func (m made) number(t *testing.T) int64 {
 	t.Helper()
-	n, err := strconv.ParseInt(m.key, 10, 64)
+	n, err := strconv.ParseInt(m.key[strings.LastIndexByte(m.key, '-')+1:], 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,6 +44,9 @@ func (m made) number(t *testing.T) int64 {
 
 // keyColumn is a column for the keys of a source, as docs say.
 func keyColumn(e harness.Engine, s policy.Source) string {
+	if s.Format != "" {
+		return "VARCHAR(20)"
+	}
 	switch s.Kind {
 	case policy.KindUUIDv7, policy.KindUUIDv4, policy.KindCOMB:
 		if e.IsPostgres() {
@@ -121,6 +125,7 @@ func methodName(s policy.Source) string {
 	for word, there := range map[string]bool{
 		"-block=" + fmt.Sprint(s.Block): s.Block > 0, "-procedure": s.Via != "", "-joined": s.Transaction != "",
 		"-scope": s.Scope != nil, "-unlocked": s.Lock != "", "-spread": s.Spread != "", "-storeless": s.Store != "", "-leased": s.WorkerLease != 0,
+		"-format=" + s.Format: s.Format != "", "-period": s.Period.Every != "",
 	} {
 		if there {
 			name += word
@@ -270,6 +275,7 @@ func wantOrdered(t *testing.T, g policy.Guarantee, keys []made) {
 		},
 		policy.OrderedInSpread:  func(a, b made) bool { return a.key[:3] == b.key[:3] },
 		policy.OrderedInProcess: func(a, b made) bool { return a.process == b.process },
+		policy.OrderedInPeriod:  func(a, b made) bool { return a.key[:len("INV-2026")] == b.key[:len("INV-2026")] },
 		policy.OrderedInScope:   func(a, b made) bool { return a.parent == b.parent },
 		policy.Ordered:          func(a, b made) bool { return true },
 	}[g.Ordered]
@@ -340,11 +346,12 @@ func wantLength(t *testing.T, g policy.Guarantee, keys []made, column string) {
 // wantNoGap checks that the stored keys of each parent are 1 to N.
 func wantNoGap(t *testing.T, keys []made) {
 	t.Helper()
-	last, count := map[int64]int64{}, map[int64]int64{}
+	last, count := map[string]int64{}, map[string]int64{}
 	for _, k := range keys {
 		if k.stored {
-			last[k.parent] = max(last[k.parent], k.number(t))
-			count[k.parent]++
+			numbering := fmt.Sprint(k.parent, k.key[:max(strings.LastIndexByte(k.key, '-'), 0)])
+			last[numbering] = max(last[numbering], k.number(t))
+			count[numbering]++
 		}
 	}
 	for parent, n := range count {
