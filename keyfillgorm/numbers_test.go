@@ -88,3 +88,46 @@ func TestNumbersOff(t *testing.T) {
 		t.Errorf("stored is %+v, %v", b, err)
 	}
 }
+
+// TestNumberUnread: Save of a struct that was read without its numbers keeps them, and an
+// update that names the column sets it.
+func TestNumberUnread(t *testing.T) {
+	g := openBills(t)
+	made := bill{ID: uuid.New(), Note: "made"}
+	if err := g.Create(&made).Error; err != nil || made.Number == "" || made.Place == 0 {
+		t.Fatalf("made is %+v, %v", made, err)
+	}
+	var part bill
+	if err := g.Select("id", "note").Take(&part, "id = ?", made.ID).Error; err != nil || part.Number != "" {
+		t.Fatalf("read is %+v, %v", part, err)
+	}
+	stored := func() (b bill) {
+		t.Helper()
+		if err := g.Take(&b, "id = ?", made.ID).Error; err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	part.Note = "saved"
+	if err := g.Save(&part).Error; err != nil {
+		t.Fatal(err)
+	}
+	want := made
+	want.Note = "saved"
+	if got := stored(); got != want {
+		t.Errorf("after Save: %+v, want %+v", got, want)
+	}
+	part.Note, want.Note = "all", "all"
+	if err := g.Model(&part).Select("*").Omit("id").Updates(&part).Error; err != nil {
+		t.Fatal(err)
+	}
+	if got := stored(); got != want {
+		t.Errorf("after Updates of all: %+v, want %+v", got, want)
+	}
+	if err := g.Model(&part).Select("number").Updates(bill{}).Error; err != nil {
+		t.Fatal(err)
+	}
+	if got := stored(); got.Number != "" || got.Place != made.Place {
+		t.Errorf("after an update of the number: %+v", got)
+	}
+}

@@ -42,6 +42,9 @@
 // cannot read it back. A number that no struct of the statement has is left out of the
 // INSERT, so that an upsert of all columns keeps the number of a row that is there.
 //
+// Save, and Updates with Select("*"), leave a number out of the UPDATE that the struct does
+// not have, as one that was read without the column.
+//
 // A Create fails before anything is sent where GORM would store 0 for an integer, since
 // another struct of the slice has a number: the tag default:(-) helps. It fails too for a
 // struct with a key that is given by value. Where the field cannot hold the number, the
@@ -133,6 +136,8 @@ func (p Plugin) Initialize(db *gorm.DB) error {
 		create.After("gorm:commit_or_rollback_transaction").Register("keyfill:undo", undo),
 		update.Before("gorm:setup_reflect_value").Register("keyfill:begin", begin),
 		update.After("gorm:commit_or_rollback_transaction").Register("keyfill:undo", undo),
+		update.After("gorm:save_before_associations").Before("gorm:update").Register("keyfill:keep", s.keep),
+		update.After("gorm:update").Before("gorm:save_after_associations").Register("keyfill:release", release),
 		create.After("gorm:save_before_associations").Before("gorm:create").Register("keyfill:draw", s.draw),
 		create.After("gorm:create").Before("gorm:save_after_associations").Register("keyfill:settle", s.settle),
 	)
