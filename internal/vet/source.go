@@ -71,6 +71,7 @@ func (j *Judge) Source(fset *token.FileSet, s gosql.Source) []Finding {
 			note(found.LastIDs[i].Call, lastID(o))
 		}
 	}
+	j.updates(s, note)
 	all = append(all, ignored(fset, s.Files, all)...)
 	slices.SortStableFunc(all, Finding.Compare)
 	return all

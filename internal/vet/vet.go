@@ -52,6 +52,7 @@ const (
 	RuleRefused      = "refused"
 	RuleLastInsertID = "lastinsertid"
 	RuleSessionReads = "sessionreads"
+	RuleWholeUpdate  = "wholeupdate"
 	RuleDynamic      = "dynamic"
 	RuleIgnore       = "ignore"
 )
@@ -61,6 +62,7 @@ var Rules = []Rule{
 	{Name: RuleRefused, Text: "An INSERT into a table of the policy cannot be filled, so that it is an error when it is executed, or goes out without a key."},
 	{Name: RuleLastInsertID, Text: "LastInsertId is read after an INSERT whose key is no integer, where it answers 0 or an error."},
 	{Name: RuleSessionReads, Text: "A text asks the session for the last number of a sequence or identity, which does not know the integers that keyfill makes."},
+	{Name: RuleWholeUpdate, Text: "An update of a whole struct by GORM, bun or xorm stores the struct's field over a number beside the key, also an empty one."},
 	{Name: RuleDynamic, Text: "A text of SQL is put together when the program runs, so that nothing is known of its INSERT before.", Off: true},
 	{Name: RuleIgnore, Text: "A comment keyfill:ignore turns off nothing, names no rule, or gives no reason."},
 }
