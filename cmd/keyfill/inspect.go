@@ -15,7 +15,8 @@ import (
 const inspectHelp = `Prints what each key can be read as, the most certain reading first: its kind,
 layout and time, and for integers the worker and the sequence. Keys of coprime,
 pseudorandom and scatter have no marks: say --kind and the parameters of their
-source, or --config and a table of the policy, by which any key is read.
+source, or --config and a table of the policy, by which any key is read: the text
+of a number with its state and its period.
 docs/command.md#keyfill-inspect lists the forms and the fields.`
 
 func newInspect() *cobra.Command {
@@ -32,7 +33,7 @@ func newInspect() *cobra.Command {
 		Example: `  keyfill inspect --kind coprime --length 6 --alphabet base62 yMcpIs`,
 		Args:    arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			inspect := keysource.Inspect
+			inspect := keyvalues.Plain(keysource.Inspect)
 			if from != (keyvalues.TableKeys{}) {
 				if as != (policy.Source{}) || bits != 0 || from.Config == "" || len(args) < 2 {
 					return usage.Errorf("--config says how keys are: name a table of the policy and keys, and leave --kind and its parameters out")
@@ -42,17 +43,17 @@ func newInspect() *cobra.Command {
 					return err
 				}
 				args = args[1:]
-				inspect = func(text string) ([]keysource.Reading, error) { return keyvalues.Readings(key, text) }
+				inspect = func(text string) ([]keyvalues.Reading, error) { return keyvalues.Readings(key, text) }
 			}
 			if as != (policy.Source{}) || bits != 0 {
 				m, err := mappingOf(as, bits)
 				if err != nil {
 					return err
 				}
-				inspect = func(text string) ([]keysource.Reading, error) {
+				inspect = keyvalues.Plain(func(text string) ([]keysource.Reading, error) {
 					r, err := keysource.InspectAs(text, m)
 					return []keysource.Reading{r}, err
-				}
+				})
 			}
 			keys, err := keyvalues.InspectAll(args, inspect)
 			show := keyvalues.PrintTable

@@ -187,3 +187,23 @@ func TestInspectNoKey(t *testing.T) {
 		}
 	}
 }
+
+// TestInspectNumbers: by the policy the text of a number has a state, a period and a number.
+func TestInspectNumbers(t *testing.T) {
+	file := writeFile(t, "keyfill.yaml", `version: 1
+dialect: postgres
+tables:
+  invoices: {column: number, source: {kind: sequence, transaction: joined, format: "INV-{fy}/Q{quarter}-{n:05}", period: {every: quarter, starts: 04-01, column: d}}}
+  tickets: {column: number, source: {kind: sequence, transaction: joined, name: "t-{value:shop}", format: "{value:shop}/{column:desk}-{n:base32}-{luhn}", scope: [{column: desk, type: text}]}}
+`)
+	for line, want := range map[string]string{
+		"invoices INV-2026-27/Q4-00042": "INV-2026-27/Q4-00042\n  KIND      STATE            PERIOD   COLUMNS  NUMBER\n  sequence  invoices.number  2026-Q4  -        42\n",
+		"tickets north/A-1Z-7":          "",
+		"--json tickets north/A-13-3":   `{"key":"north/A-13-3","readings":[{"kind":"sequence","number":35,"state":"t-north","columns":{"desk":"A"}}]}` + "\n",
+	} {
+		r := keyfillRun(t, "", append([]string{"inspect", "--config", file}, strings.Fields(line)...)...)
+		if r.out != want || (want == "") != strings.Contains(r.errOut, "has another form than") {
+			t.Errorf("inspect %s:\n%s%s, want\n%s", line, r.out, r.errOut, want)
+		}
+	}
+}

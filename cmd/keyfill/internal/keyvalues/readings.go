@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/calendar"
+	"github.com/keyfill/keyfill/internal/numberformat"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -42,12 +46,39 @@ type reading struct {
 	UUID   string `json:"uuid,omitempty"`
 
 	Number int64 `json:"number,omitempty"`
+
+	// Of the text of a number.
+	State   string            `json:"state,omitempty"`
+	Period  string            `json:"period,omitempty"`
+	Columns map[string]string `json:"columns,omitempty"` // the columns that the text shows, with their values
+}
+
+// Reading is a way to read a key.
+type Reading struct {
+	keysource.Reading
+
+	// State is the state (stored counter) of a formatted number, Period the period in which it
+	// was drawn, and Columns are the columns that its text shows.
+	State, Period string
+	Columns       map[string]string
+}
+
+// Plain returns a function that reads keys which are no formatted numbers.
+func Plain(inspect func(string) ([]keysource.Reading, error)) func(string) ([]Reading, error) {
+	return func(text string) ([]Reading, error) {
+		all, err := inspect(text)
+		readings := make([]Reading, len(all))
+		for i, one := range all {
+			readings[i].Reading = one
+		}
+		return readings, err
+	}
 }
 
 // InspectAll reads all keys. Its error gives the positions of the arguments that are not
 // keys. It does not repeat the arguments, since one may be a secret that was passed by
 // mistake.
-func InspectAll(texts []string, inspect func(string) ([]keysource.Reading, error)) ([]inspectedKey, error) {
+func InspectAll(texts []string, inspect func(string) ([]Reading, error)) ([]inspectedKey, error) {
 	var (
 		keys []inspectedKey
 		errs []error
@@ -67,7 +98,7 @@ func InspectAll(texts []string, inspect func(string) ([]keysource.Reading, error
 	return keys, errors.Join(errs...)
 }
 
-func readingOf(r keysource.Reading) reading {
+func readingOf(r Reading) reading {
 	in := reading{
 		Kind:   r.Kind,
 		Layout: string(r.Layout),
@@ -79,6 +110,8 @@ func readingOf(r keysource.Reading) reading {
 		Prefix: r.Prefix,
 		UUID:   r.UUID,
 		Number: r.Number,
+
+		State: r.State, Period: r.Period, Columns: r.Columns,
 	}
 	switch {
 	case r.Width > 0:
@@ -131,6 +164,9 @@ func PrintTable(w io.Writer, keys []inspectedKey) error {
 		case first.UUID != "":
 			fmt.Fprintf(t, "  KIND\tPREFIX\tTIME\tUUID\n  %s\t%s\t%s\t%s\n", first.Kind, first.Prefix, cmp.Or(first.Time, "-"), first.UUID)
 			continue
+		case first.State != "":
+			fmt.Fprintf(t, "  KIND\tSTATE\tPERIOD\tCOLUMNS\tNUMBER\n  %s\t%s\t%s\t%s\t%d\n", first.Kind, first.State, cmp.Or(first.Period, "-"), columnsOf(first.Columns), first.Number)
+			continue
 		case first.Number > 0:
 			fmt.Fprintf(t, "  KIND\tNUMBER\n  %s\t%d\n", first.Kind, first.Number)
 			continue
@@ -142,6 +178,15 @@ func PrintTable(w io.Writer, keys []inspectedKey) error {
 		}
 	}
 	return t.Flush()
+}
+
+// columnsOf returns columns with their values as text, in the order of their names.
+func columnsOf(columns map[string]string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(columns)) {
+		all = append(all, name+"="+columns[name])
+	}
+	return cmp.Or(strings.Join(all, ","), "-")
 }
 
 // printSnowflakes prints the readings of an integer that may be a snowflake.
@@ -173,7 +218,40 @@ func printComposites(w io.Writer, readings []reading) {
 }
 
 // Readings returns the ways to read a text as a key from the source of a column.
-func Readings(key policy.RuleKey, text string) ([]keysource.Reading, error) {
+func Readings(key policy.RuleKey, text string) ([]Reading, error) {
+	source := key.Source
+	if source.Format != "" {
+		one, err := readNumber(key, text)
+		return []Reading{one}, err
+	}
+	return Plain(func(text string) ([]keysource.Reading, error) { return plainReadings(key, text) })(text)
+}
+
+// readNumber reads the text of a formatted number.
+func readNumber(key policy.RuleKey, text string) (r Reading, err error) {
+	t, err := numberformat.Parse(key.Source.Format)
+	if err != nil {
+		return r, err
+	}
+	var every *calendar.Calendar
+	if p := key.Source.Period; p.Every != "" && p.Every != policy.PeriodNone {
+		c, err := calendar.New(calendar.Every(p.Every), p.Starts, p.Zone)
+		if err != nil {
+			return r, err
+		}
+		every = &c
+	}
+	parts, isOne := t.PartsOf(text, every)
+	if !isOne {
+		return r, fmt.Errorf("the text has another form than %s: name the policy with the format of its period, as keyfill period list prints it", key.Source.Format)
+	}
+	r.Kind, r.Number, r.Period, r.Columns = key.Source.Kind, parts.Number, parts.Period.Name, parts.Columns
+	// A value that is not in the text stays as the policy has it.
+	r.State, err = key.StateFor(func(name string) (string, bool) { return cmp.Or(parts.Values[name], "{value:"+name+"}"), true })
+	return r, err
+}
+
+func plainReadings(key policy.RuleKey, text string) ([]keysource.Reading, error) {
 	source := key.Source
 	switch source.Kind {
 	case policy.KindCoprime, policy.KindPseudorandom, policy.KindScatter, policy.KindComposite:
