@@ -47,6 +47,19 @@ func TestKeyColumn(t *testing.T) {
 			t.Errorf("%s: KeyColumn(%q) = %q, %v, want %q, %v", c.dialect, c.table, column, anytime, c.column, c.anytime)
 		}
 	}
+	for _, c := range []struct{ dialect, written, column string }{
+		{"postgres", "Id", "id"}, {"postgres", `"Id"`, "Id"}, {"oracle", "Id", "ID"}, {"oracle", `"Id"`, "Id"},
+		{"mysql", "Id", "id"}, {"mariadb", "`Id`", "id"}, {"sqlite", `"Id"`, "id"}, {"sqlserver", "[Id]", "id"},
+	} {
+		one := map[string]policy.Table{"t": {Column: c.written}}
+		m, err := keyfill.From(open(t, &fakeDriver{strength: contexts}, keyfill.Options{Policy: &policy.Config{Dialect: c.dialect, Tables: one}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if column, _ := m.KeyColumn("t"); column != c.column || !slices.Equal(m.KeyColumns("t"), []string{c.column}) {
+			t.Errorf("%s: the column %s is %q, want %q", c.dialect, c.written, column, c.column)
+		}
+	}
 	two := map[string]policy.Table{"two": {Column: "id", Keys: []policy.Key{{Column: "no", InPlace: &joined}, {Column: "left", Fill: policy.FillNull}}}, "off": tables["off"]}
 	m, err := keyfill.From(open(t, &fakeDriver{strength: contexts}, keyfill.Options{Policy: &policy.Config{Dialect: "postgres", Tables: two}}))
 	if err != nil {

@@ -75,10 +75,15 @@ func (m *Mount) Reserve(ctx context.Context, name string, n int) (int64, error) 
 	return db.ReserveFor(ctx, name, n)
 }
 
-// KeyColumn returns the first key column of a table, in the case in which the policy
-// has it, and whether [Mount.Keys] gives its keys at any moment, also while the caller
-// has a transaction open. A library that sets keys before the INSERT asks it first:
-// another column must not get them. name is as for Keys.
+// KeyColumn returns the first key column of a table, and whether [Mount.Keys] gives its
+// keys at any moment, also while the caller has a transaction open. A library that sets
+// keys before the INSERT asks it first: another column must not get them. name is as for
+// Keys.
+//
+// The column is written in the form in which the engine compares names: on PostgreSQL in
+// lower case and on Oracle in upper case, unless the policy quotes the name, and on the
+// other engines, which compare names without regard to case, always in lower case. There
+// strings.EqualFold finds the column in the table.
 //
 // The column is empty for a table that the policy does not fill, and on the mount of a
 // registered name unless one database is open. anytime is false where keys belong to the
@@ -94,7 +99,8 @@ func (m *Mount) KeyColumn(name string) (column string, anytime bool) {
 
 // KeyColumns returns the columns of a table that get a key in an INSERT that does not name
 // them, in the order of the policy. A library that stores structs asks it which
-// of their fields to read back. name is as for [Mount.Keys].
+// of their fields to read back. They are written as [Mount.KeyColumn] does, and name is as
+// for [Mount.Keys].
 //
 // There are none for a table that the policy does not fill, under the modes dry_run and off,
 // and on the mount of a registered name unless one database is open. A column whose fill:
