@@ -14,6 +14,11 @@ type Lexis struct {
 	DollarQuotes     bool // $tag$…$tag$
 	ColonCasts       bool // x::type
 
+	// DateCasts means that DATE '2026-01-02', CAST(x AS date) and, with ColonCasts, x::date are
+	// the day that a column of type date would store of x. In SQLite CAST('2026-01-02' AS date)
+	// is the number 2026: https://www.sqlite.org/lang_expr.html#castexpr.
+	DateCasts bool
+
 	// StringPrefixes are the letters, in lower case, that form one token with a quote
 	// that follows at once: "nbx" for N'…', B'…' and X'…'.
 	StringPrefixes string

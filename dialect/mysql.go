@@ -23,6 +23,7 @@ var mysql = Dialect{
 		Backticks:           true,
 		BackslashEscapes:    true,
 		BackslashNull:       true,
+		DateCasts:           true,
 		StringPrefixes:      "nbx",
 		HashComments:        true,
 		DashNeedsSpace:      true,

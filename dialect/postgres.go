@@ -16,6 +16,7 @@ var postgres = Dialect{
 		UnicodeStrings: true,
 		DollarQuotes:   true,
 		ColonCasts:     true,
+		DateCasts:      true,
 		StringPrefixes: "nbx",
 		NestedComments: true,
 		ReturnEndsLine: true,

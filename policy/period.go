@@ -17,8 +17,9 @@ type Period struct {
 	// 01-01. Quarters are counted from there.
 	Starts string
 
-	// Zone is the name of the time zone, as in Europe/Berlin, by whose days a period ends;
-	// empty means UTC. The server's clock says which period it is.
+	// Zone is the name of the time zone, as in Europe/Berlin, by whose days a period of the
+	// server's clock ends; empty means UTC. With Column it says only when keyfill period close
+	// takes a period for ended.
 	Zone string
 
 	// Column is the column, written as in SQL, whose date says to which period a row
@@ -44,7 +45,7 @@ var periodFields = []field[Period]{
 		word[string]("period", periodWords), func(p *Period) *string { return &p.Every })).as("year"),
 	bind("starts", "The month and the day with which years begin.",
 		text.matching(`^[0-1][0-9]-[0-3][0-9]$`), func(p *Period) *string { return &p.Starts }).byDefault(firstOfYear).as("04-01"),
-	bind("zone", "The time zone by whose days a period of the server's clock ends.",
+	bind("zone", "The time zone by whose days a period of the server's clock ends. With column: it only says when keyfill period close takes a period for ended.",
 		text, func(p *Period) *string { return &p.Zone }).byDefault("UTC").as("Europe/Berlin"),
 	bind("column", "The column whose date, in the same INSERT, says to which period a row belongs. Left out, the server's clock says it.",
 		text, func(p *Period) *string { return &p.Column }).as("issued_on"),
@@ -76,9 +77,6 @@ func checkPeriod(m *mistakes, p place, s Source) {
 	}
 	if !s.joined() && s.Block != 1 {
 		m.wrong(at, "a number that is reserved beforehand would belong to the period before; say transaction: joined, or block: 1")
-	}
-	if q.Zone != "" && q.Column != "" {
-		m.wrong(at.in("zone"), "the date of a column has no time zone; leave one of the two out")
 	}
 	m.needless(p, "each period has a row in keyfill's own table of the application's database, which one statement changes; leave it out",
 		givenField{"table", s.Table != nil}, givenField{"store", !s.joined() && s.Store != "" && s.Store != StoreNone},

@@ -30,6 +30,9 @@ func (k RuleKey) StateFor(value func(name string) (string, bool)) (string, error
 		}
 		b.WriteString(v)
 	}
+	if name := b.String(); (len(k.Scope) > 0 || k.PeriodColumn != "" || !k.Source.Period.isNone()) && strings.HasSuffix(name, "]") && strings.Contains(name, "[") {
+		return "", &Error{section: "value", Msg: fmt.Sprintf("the state %s with its values ends as the row of a parent or of a period does, in [ and ]: give values without brackets", showState(k.State))}
+	}
 	if msg := stateFault(b.String()); msg != "" {
 		return "", &Error{Msg: fmt.Sprintf("the state %s with its values: %s", showState(k.State), msg)}
 	}

@@ -54,3 +54,30 @@ func TestPeriodEngines(t *testing.T) {
 		insert("INSERT INTO tickets (desk) VALUES ('B')", store.ErrPeriodClosed)
 	})
 }
+
+// TestPeriodZone: a period of dates in a column has ended by the days of zone.
+func TestPeriodZone(t *testing.T) {
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		// The day is later in the east by 26 hours.
+		const east, west = "Etc/GMT-14", "Etc/GMT+12"
+		tables := func(zone string) string {
+			return `invoices: {column: number, source: {kind: sequence, transaction: joined, ensure_schema: true, format: "{year}{month:02}{day:02}-{n:05}", period: {every: day, column: issued_on, zone: ` + zone + `}}}`
+		}
+		p.exec(t, "CREATE TABLE invoices (number VARCHAR(20) NOT NULL PRIMARY KEY, issued_on DATE)")
+		day := time.Now().Add(time.Hour).UTC().Add(-12 * time.Hour).Format(time.DateOnly)
+		if _, err := p.open(t, tables(west)).Exec("INSERT INTO invoices (issued_on) VALUES ('" + day + "')"); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("KEYFILL_TEST_DSN", p.dsn)
+		for _, c := range []struct{ zone, out, errOut string }{
+			{west, "", "and the server's clock shows"},
+			{east, "invoices.number[" + day + "]: closed, last number 1\n1 row closed\n", ""},
+		} {
+			file := writeFile(t, "keyfill.yaml", "version: 1\ntables:\n  "+tables(c.zone)+"\n")
+			r := keyfillRun(t, "", "period", "close", "invoices.number", day, "--config", file, "--driver", p.driver, "--dsn-env", "KEYFILL_TEST_DSN")
+			if r.out != c.out || !strings.Contains(r.errOut, c.errOut) || (c.errOut == "") != (r.code == 0) {
+				t.Errorf("%s:\n%s%s", c.zone, r.out, r.errOut)
+			}
+		}
+	})
+}

@@ -28,6 +28,7 @@ func (c *checker) lookAtColumns() error {
 				continue
 			}
 			c.lookAtScope(t, i, col)
+			c.lookAtCase(t, i, col)
 			c.lookAtNull(t, i, col)
 			c.lookAtUnique(t, i, col)
 			c.lookAtTrigger(t, i, col)

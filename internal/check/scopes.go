@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,6 +51,30 @@ func (c *checker) lookAtScope(t *target, i int, col *catalog.Column) {
 		c.add(Finding{Severity: Warning, Rule: ruleScope, Class: SomeInserts, Table: t.found.Name, Column: col.Name, Line: t.lines(i).Source,
 			Message: "a unique index is on the key column alone, so that the number of one parent is refused within another one",
 			Remedy:  "make the columns of scope: and the key column unique together, and the key column alone not; or leave scope: out in the policy"})
+	}
+}
+
+// lookAtCase adds a finding if the texts of two numberings may differ by case alone, in a
+// column with a unique index that takes such texts for equal.
+func (c *checker) lookAtCase(t *target, i int, col *catalog.Column) {
+	k := &t.table.KeyColumns[i]
+	texts := k.Texts()
+	if texts == nil || !texts.ShowsText() || !t.found.IsInUnique(col.Name) {
+		return
+	}
+	wanted := k.Wanted()
+	wanted.Cased = true
+	for _, err := range t.found.Problems(c.d, wanted) {
+		if !errors.Is(err, catalog.ErrCollation) {
+			continue
+		}
+		f := Finding{Severity: Warning, Rule: ruleCollation, Class: SomeInserts, Table: t.found.Name, Column: col.Name, Line: t.lines(i).Column,
+			Message: "the column compares without regard to case: where the values in two texts differ by case alone, such as A and a, the unique index refuses the second text",
+			Remedy:  c.alterCollation(t.found, col)}
+		if f.Remedy == "" {
+			f.Remedy = "in the application: values that differ by more than case"
+		}
+		c.add(f)
 	}
 }
 

@@ -116,7 +116,7 @@ func (dr Drawing) firstDrawn(c *counter.Counter) {
 // unusable reports whether an error means that the row of a stored counter belongs to
 // another table or to another source.
 func unusable(err error) bool {
-	return errors.Is(err, store.ErrBound) || errors.Is(err, store.ErrTaken) || errors.Is(err, store.ErrStartAt) || errors.Is(err, store.ErrBegun) || errors.Is(err, store.ErrParameters) ||
+	return errors.Is(err, store.ErrBound) || errors.Is(err, store.ErrTaken) || errors.Is(err, store.ErrTakenByValue) || errors.Is(err, store.ErrStartAt) || errors.Is(err, store.ErrBegun) || errors.Is(err, store.ErrParameters) ||
 		errors.Is(err, store.ErrNoOwn) || errors.Is(err, store.ErrOtherSequence)
 }
 

@@ -29,6 +29,11 @@ var (
 	// snowflake) serves the column too, and the state that is opened is not exclusive.
 	ErrTaken = anchor.New("shared-state", "the column is served by another state too: delete the row of keyfill_sequences that says so, or say exclusive: true if that one no longer fills it")
 
+	// ErrTakenByValue is returned instead of ErrTaken for a state whose name holds a value of the
+	// execution. It does not name the other state, whose name may hold the value of another
+	// tenant.
+	ErrTakenByValue = anchor.New("shared-state", "another state fills the column too, such as that of another value: say exclusive: true in the source, so that all values share the column")
+
 	// ErrParameters is returned when the row was made with other parameters than are now
 	// given: keys made with the old and with the new parameters could be equal.
 	ErrParameters = anchor.New("parameters", "its row has other parameters, which never change: put them back, or take a new name and a start above all keys")

@@ -3,6 +3,7 @@ package numbering
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"math"
 	"sync"
 
@@ -103,10 +104,14 @@ func (s *Scoped) periodBack(ctx context.Context, g *relation.Session, rows *scop
 	inUse := int64(1)
 	if s.Scope.Periods.Greatest != nil {
 		greatest, err := rows.GreatestInPeriod(ctx, p.values, got.Period)
-		if err != nil {
+		switch {
+		case errors.Is(err, store.ErrTextsUnread):
+			inUse = known.Next // the texts do not say which numbers are free
+		case err != nil:
 			return got, err
+		default:
+			inUse = greatest + min(1, math.MaxInt64-greatest)
 		}
-		inUse = greatest + min(1, math.MaxInt64-greatest)
 	}
 	if got.Server == known.Incarnation {
 		inUse = max(inUse, known.Next)

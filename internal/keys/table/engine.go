@@ -225,7 +225,7 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		t.KeyColumns = append(t.KeyColumns, key)
 		t.Keys = append(t.Keys, plans.Key{
 			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.IsInteger(), Counted: k.Contiguous, Session: session,
-			Follow: follows(&key, e.Dialect), Type: key.sqlType(), Scope: scope, Number: numberIn(&key),
+			Follow: follows(&key, e.Dialect), Type: key.sqlType(), Scope: scope, Date: k.PeriodColumn, Number: numberIn(&key),
 			Tail:    key.tail(e.Dialect),
 			Gapless: key.GapFree(),
 			Joined:  k.Joined && k.Source.Lock != policy.LockNone,

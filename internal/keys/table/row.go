@@ -16,6 +16,7 @@ func (k *Column) Row(state string, facts *Facts, columns []store.Column) sequenc
 	src := k.Rule.Source
 	row := sequence.Sequence{
 		Name: state, Columns: columns, Made: sequence.MadeRow{Start: src.Start}, Bounds: k.Bounds(), Exclusive: src.Exclusive,
+		OfValue: len(k.Rule.Values) > 0,
 		// The form of the row must not depend on how many tables now use the stored counter
 		// in the policy.
 		Shared: k.Rule.Shared || !k.Rule.Own && src.StartAt == 0 || OfWorkers(src),

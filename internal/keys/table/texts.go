@@ -3,11 +3,13 @@ package table
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/numberformat"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
 )
 
 // Texts are the texts of numbers that a key column holds, as INV-2026-00042.
@@ -77,6 +79,12 @@ func (x *Texts) AreApart() error {
 		}
 	}
 	return x.Apart(n)
+}
+
+// ShowsText reports whether the texts show a value, or a column of text, that distinguishes
+// numberings: two of them may differ by the case of a letter alone.
+func (x *Texts) ShowsText() bool {
+	return len(x.Values()) > 0 || slices.ContainsFunc(x.column.Rule.Scope, func(c policy.ScopeColumn) bool { return c.Type == policy.ScopeText }) && len(x.Columns()) > 0
 }
 
 // isFollowed reports whether a state can be raised above an explicit text: the number of the

@@ -78,14 +78,14 @@ func scopeAt(pl *plans.Plan, args *Given, h Holes, i int, column string) (driver
 		return nil, refused()
 	}
 	v = in.Scopes.Value(int(s.Row), column)
-	if v.Kind == plans.ScopeNone || fillsColumn(pl, h, i, column) {
+	if !v.Serves(&in.Target.Keys[s.Key], column) || fillsColumn(pl, h, i, column) {
 		return nil, refused()
 	}
 	switch v.Kind {
 	case plans.ScopeInteger:
 		n, _ := plans.IntegerLiteral(v.Text)
 		return n, nil
-	case plans.ScopeText:
+	case plans.ScopeText, plans.ScopeDate:
 		text, _ := plans.TextLiteral(v.Text)
 		if text == "" && pl.Dialect.EmptyIsNull {
 			return nil, refused()

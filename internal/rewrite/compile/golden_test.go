@@ -185,6 +185,8 @@ func parseTarget(d *dialect.Dialect, text string) (*plans.Target, error) {
 			for c := range strings.SplitSeq(value, ",") {
 				k.Scope = append(k.Scope, d.Fold(c, false))
 			}
+		case "date":
+			t.Keys[len(t.Keys)-1].Date = d.Fold(value, false)
 		case "columns":
 			for c := range strings.SplitSeq(value, ",") {
 				t.Columns = append(t.Columns, d.Fold(c, false))

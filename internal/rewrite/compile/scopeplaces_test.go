@@ -24,6 +24,7 @@ func scopeLookup(t testing.TB, d *dialect.Dialect) plans.Lookup {
 		"stock key=no:integer scope=shop,item",
 		"nested key=id:integer key=no:integer scope=id",
 		"plain key=id:integer",
+		"invoices key=no:integer scope=branch,issued_on date=issued_on",
 	} {
 		target, err := parseTarget(d, text)
 		if err != nil {
@@ -53,6 +54,11 @@ func TestScopes(t *testing.T) {
 		{"by number", "postgres", "INSERT INTO lines (item, order_id) VALUES ($2, $1), ($3, $1)", []driver.Value{int64(7), "a", "b"}, [][]driver.Value{{int64(7)}, {int64(7)}}},
 		{"cast", "postgres", "INSERT INTO lines (order_id) VALUES ($1::int), (CAST($2 AS bigint))", []driver.Value{"7", int64(8)}, [][]driver.Value{{int64(7)}, {int64(8)}}},
 		{"cast to text", "postgres", "INSERT INTO lines (order_id) VALUES ($1::text)", []driver.Value{"7"}, [][]driver.Value{{"7"}}},
+		{
+			"dates", "postgres", "INSERT INTO invoices (branch, issued_on) VALUES (1, $1::date), (2, CAST($2 AS DATE)), (3, DATE '2026-01-03'), (4, '2026-01-04'::date), (5, cast('2026-01-05' AS date))",
+			[]driver.Value{"2026-01-01", []byte("x")}, [][]driver.Value{{int64(1), "2026-01-01"}, {int64(2), []byte("x")}, {int64(3), "2026-01-03"}, {int64(4), "2026-01-04"}, {int64(5), "2026-01-05"}},
+		},
+		{"dates", "mariadb", "INSERT INTO invoices (branch, issued_on) VALUES (?, CAST(? AS date)), (2, date '2026-01-03')", []driver.Value{int64(1), "2026-01-01"}, [][]driver.Value{{int64(1), "2026-01-01"}, {int64(2), "2026-01-03"}}},
 		{"question marks", "mysql", "INSERT INTO lines (item, order_id, line_no) VALUES (?, ?, NULL), (?, ?, ?)", []driver.Value{"a", int64(7), "b", int64(8), int64(0)}, [][]driver.Value{{int64(7)}, {int64(8)}}},
 		{"brought keys are left out", "mysql", "INSERT INTO lines (item, order_id, line_no) VALUES (?, ?, ?), (?, ?, ?)", []driver.Value{"a", int64(7), int64(1), "b", int64(8), nil}, [][]driver.Value{{int64(8)}}},
 		{"SET", "mysql", "INSERT INTO lines SET item = ?, order_id = ?", []driver.Value{"a", []byte("7")}, [][]driver.Value{{[]byte("7")}}},

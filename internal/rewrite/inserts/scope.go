@@ -23,6 +23,13 @@ func take(s *plans.Scoping, p *reader.Reader, n int, v reader.Value) {
 // scopeValue reads the value of a column within which keys are numbered.
 func scopeValue(p *reader.Reader, v reader.Value) plans.ScopeValue {
 	sv := plans.ScopeValue{At: v.Start, Before: v.Before}
+	if t, ok := dateIn(p, v); ok {
+		sv.Kind, sv.Text = plans.ScopeToDate, p.TextOf(t)
+		if t.Kind == scan.String {
+			sv.Kind = plans.ScopeDate
+		}
+		return sv
+	}
 	t, ok := p.Core(v)
 	if !ok {
 		return sv
@@ -43,6 +50,41 @@ func scopeValue(p *reader.Reader, v reader.Value) plans.ScopeValue {
 		}
 	}
 	return sv
+}
+
+// dateForms are the forms in which a value is cast to a date. x is a placeholder, or a quoted
+// text.
+var dateForms = [][]string{{"date", "x"}, {"cast", "(", "x", "as", "date", ")"}, {"x", ":", ":", "date"}}
+
+// dateIn returns the placeholder or the quoted text that a value casts to a date. It reports
+// false if the value is anything else.
+func dateIn(p *reader.Reader, v reader.Value) (x scan.Token, isDate bool) {
+	if !p.Dialect.Lexis.DateCasts || v.Tokens < 2 {
+		return x, false
+	}
+	var tokens []scan.Token
+	s := scan.Scanner{Dialect: p.Dialect, Text: p.Text[:v.End], Pos: v.Start}
+	for t := s.Following(); t.Kind != scan.End; t = s.Following() {
+		tokens = append(tokens, t)
+	}
+	for _, form := range dateForms {
+		matches := len(form) == len(tokens) && (form[len(form)-1] != "x" || tokens[len(tokens)-1].Kind == scan.String)
+		for i := 0; matches && i < len(form); i++ {
+			switch t := tokens[i]; {
+			case form[i] != "x":
+				matches = scan.EqualWord(p.TextOf(t), form[i])
+			case t.Kind == scan.Placeholder:
+				x, matches = t, !p.IsLocal(p.TextOf(t))
+			default:
+				_, plain := plans.TextLiteral(p.TextOf(t))
+				x, matches = t, t.Kind == scan.String && plain
+			}
+		}
+		if matches {
+			return x, true
+		}
+	}
+	return x, false
 }
 
 // integerTypes are types such that a cast leaves every integer in their range unchanged,
@@ -94,7 +136,7 @@ func scoped(p *plans.Draft, in *State, m int) rewrite.Reason {
 		key := &in.Target.Keys[s.Key]
 		for _, column := range key.Scope {
 			v := in.Scopes.Value(int(s.Row), column)
-			if v.Kind != plans.ScopeNone && !fillsToo(p, in, m, s.Row, column) {
+			if v.Serves(key, column) && !fillsToo(p, in, m, s.Row, column) {
 				continue
 			}
 			if p.Refusal == nil {

@@ -39,6 +39,8 @@ const (
 	ScopeToText                    // a placeholder that is cast to text
 	ScopeInteger                   // an integer literal
 	ScopeText                      // a quoted text
+	ScopeToDate                    // a placeholder that is cast to a date; for [Key].Date alone
+	ScopeDate                      // a quoted text that is cast to a date; for [Key].Date alone
 )
 
 // ScopeValue is the value of a scope column, within whose values keys are numbered, in a
@@ -48,6 +50,18 @@ type ScopeValue struct {
 	At     int    // the offset of the value, or of the row if the row has no such value
 	Before int    // how many of the caller's placeholders precede the value
 	Text   string // the value as written
+}
+
+// Serves reports whether keyfill knows the value of a column of the key's Scope: a cast to a
+// date may change any value but a date.
+func (v ScopeValue) Serves(k *Key, column string) bool {
+	switch v.Kind {
+	case ScopeNone:
+		return false
+	case ScopeToDate, ScopeDate:
+		return column == k.Date
+	}
+	return true
 }
 
 // ScopesOf returns the columns that the keys of a table are numbered within; nil if there
@@ -135,7 +149,7 @@ func (p *Draft) asksScope() bool {
 		}
 		for _, column := range in.Target.Keys[s.Key].Scope {
 			switch in.Scopes.Value(int(s.Row), column).Kind {
-			case ScopeArgument, ScopeToInt, ScopeToText:
+			case ScopeArgument, ScopeToInt, ScopeToText, ScopeToDate:
 				return true
 			}
 		}

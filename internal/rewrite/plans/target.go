@@ -53,6 +53,10 @@ type Key struct {
 	// Counted.
 	Scope []string
 
+	// Date is the column of Scope, folded, whose date says to which period a row belongs; empty
+	// if there is none.
+	Date string
+
 	// Number returns the number of a key that the application brings, and whether the source
 	// could make that key; nil if the keys are the numbers.
 	Number func(text string) (int64, bool) `json:"-"` // TestLinear hands targets to another program

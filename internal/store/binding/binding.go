@@ -30,6 +30,7 @@ type Binding struct {
 	State     string // the name of the stored counter, with which the names of its binding rows begin
 	Columns   []store.Column
 	Exclusive bool
+	OfValue   bool // whether the state's name holds a value of the execution, such as a tenant
 
 	// Ends reports whether the state (stored counter) is a row of keyfill_sequences that
 	// may have an end: the first integer from which on another state may serve the column.
@@ -110,6 +111,9 @@ func (d Binder) taker(ctx context.Context, b *Binding, c store.Column) (name str
 		return "", err
 	} else if begun != "" {
 		return begun, b.Fail(store.ErrBegun, "%s%q", d.owner(ctx), begun)
+	}
+	if b.OfValue {
+		return name, b.Fail(store.ErrTakenByValue, "")
 	}
 	if state, found := strings.CutSuffix(name, " for "+c.String()); found {
 		return name, b.Fail(store.ErrTaken, "%s%q, whose row for this column is %q", d.owner(ctx), state, name)

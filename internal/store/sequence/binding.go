@@ -10,7 +10,7 @@ import (
 // keyfill_sequences name them.
 func (q *Sequence) Binding() *binding.Binding {
 	return &binding.Binding{
-		Row: q.Name, State: q.Name, Columns: q.Columns, Exclusive: q.Exclusive, Parameters: binding.Parameters, Fail: q.Fail,
+		Row: q.Name, State: q.Name, Columns: q.Columns, Exclusive: q.Exclusive, OfValue: q.OfValue, Parameters: binding.Parameters, Fail: q.Fail,
 		Ends: !q.IsForeign() && q.Parameters == "", Alone: !q.Shared, StartAt: q.Bounds.StartAt,
 	}
 }

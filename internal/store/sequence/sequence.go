@@ -62,6 +62,10 @@ type Sequence struct {
 	// one state for each value of its name.
 	Exclusive bool
 
+	// OfValue reports that the name holds a value of the execution, such as a tenant: errors do
+	// not name the states (stored counters) of other values.
+	OfValue bool
+
 	// Table is an existing table that holds the state (stored counter); nil means
 	// keyfill_sequences. It has no column for Parameters, so they are not compared, and
 	// none for the binding of the state to its columns. Its row is never made:
