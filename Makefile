@@ -44,7 +44,7 @@
 #	make bench          what keyfill costs beside named rivals, and whether the bars are
 #	                    met: 13 minutes; ROUNDS=5 ONLY='null|keys' for less. The groups
 #	                    are null, keys, compile, cache, blocked, size, engines,
-#	                    selects, kept, starts and proofs. With BASE, a commit, both are measured in turns,
+#	                    selects, kept, numbers, starts and proofs. With BASE, a commit, both are measured in turns,
 #	                    ROUNDS=7 of them, and it fails if a figure is worse by more than
 #	                    its A/A spread
 #	make profiles       where the time of the same ways goes, by function and beside the

@@ -4,7 +4,8 @@
 //
 //	make bench                     all figures, under 20 minutes on two cores
 //	make bench ONLY='null|keys'    the groups that match: null, keys, compile, cache,
-//	                               blocked, size, engines, selects, starts, proofs
+//	                               blocked, size, engines, selects, starts, proofs,
+//	                               numbers
 //	make bench ROUNDS=5            fewer rounds, for a look
 //
 //	make profiles                  where the time goes, for the groups null, keys and

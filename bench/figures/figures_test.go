@@ -131,6 +131,20 @@ func TestFigures(t *testing.T) {
 			})
 		})
 	}
+	for _, e := range engines.All() {
+		if e.Name == "MariaDB, interpolateParams" {
+			continue
+		}
+		t.Run(e.Name+", numbers", func(t *testing.T) {
+			add(t, r, report, "numbers", func() ([]figures.Figure, error) {
+				connector, err := e.Connector(t)
+				if err != nil {
+					return nil, err
+				}
+				return figures.Numbers(t.Context(), r, e, connector)
+			})
+		})
+	}
 	for _, e := range engines.PostgreSQLs() {
 		t.Run(e.Name+", roles", func(t *testing.T) {
 			add(t, r, report, "roles", func() ([]figures.Figure, error) {
