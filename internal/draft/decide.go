@@ -86,6 +86,7 @@ func (x *decider) decide(t *catalog.Listed) *item {
 	default:
 		x.decideSeveral(i)
 	}
+	x.sayBeside(i)
 	x.mustCompile(i)
 	return i
 }
@@ -151,9 +152,32 @@ func (x *decider) decideColumn(i *item, name string, isKey bool) {
 		i.say("No index begins with %s, so that keyfill cannot ask for its greatest value: say start: in the source, or make an index.", shown(name))
 	case !col.UUID && !IsKeyName(i.found.Name, name):
 		i.say("%s may have a meaning of its own, which the application brings.", shown(name))
+		x.sayNumbers(i, col)
 	default:
 		i.verdict = filled
 		x.explain(i, col, isKey)
+	}
+}
+
+// sayNumbers adds that keyfill can number a column of text, as INV-2026-00042, if its name
+// is that of a number. The catalog does not show whether the texts count, and by what, so that
+// no format is proposed.
+func (x *decider) sayNumbers(i *item, col *catalog.Column) {
+	if col.Text && !col.UUID && isCountName(col.Name) {
+		i.say("If %s counts, as INV-2026-00042 does, docs/numbers.md has the source.", shown(col.Name))
+	}
+}
+
+// sayBeside adds what sayNumbers says of columns beside the key on which a unique index is.
+func (x *decider) sayBeside(i *item) {
+	for _, index := range i.found.Unique {
+		if len(index) == 0 {
+			continue
+		}
+		name := index[len(index)-1]
+		if col := columnOf(i.found, name); col != nil && !slices.Contains(i.found.Primary, name) && !col.Generated && len(x.over.Parents(i.found, name)) == 0 {
+			x.sayNumbers(i, col)
+		}
 	}
 }
 

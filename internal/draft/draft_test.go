@@ -157,3 +157,28 @@ func TestFit(t *testing.T) {
 		}
 	}
 }
+
+// TestNumbersOfPeople: a column of text whose name is that of a number is left to the program,
+// with a word about numbers that people see.
+func TestNumbersOfPeople(t *testing.T) {
+	d := dialect.PostgreSQL()
+	over := catalog.Declare(d, []*catalog.Declaration{{
+		Name: "invoices", Visible: true,
+		Columns: []catalog.Declared{{Name: "id", Type: "uuid", NotNull: true}, {Name: "invoice_no", Type: "character varying", Sizes: []int{20}, NotNull: true}, {Name: "title", Type: "text"}},
+		Indexes: []catalog.DeclaredIndex{{Columns: []string{"id"}, Unique: true, Primary: true}, {Columns: []string{"invoice_no"}, Unique: true}, {Columns: []string{"title"}, Unique: true}},
+	}, {
+		Name: "receipts", Visible: true,
+		Columns: []catalog.Declared{{Name: "number", Type: "character varying", Sizes: []int{20}, NotNull: true}},
+		Indexes: []catalog.DeclaredIndex{{Columns: []string{"number"}, Unique: true, Primary: true}},
+	}})
+	f := draft.Of(d, over)
+	text := strings.Join(strings.Fields(strings.ReplaceAll(f.Text(), "#", "")), " ")
+	for _, want := range []string{"If invoice_no counts, as INV-2026-00042 does, docs/numbers.md has the source.", "If number counts, as INV-2026-00042 does,"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, f.Text())
+		}
+	}
+	if all := entries(t, f); len(all) != 1 || len(all["invoices"].Keys) != 0 || strings.Contains(text, "If title") {
+		t.Errorf("the entries are %v in\n%s", all, f.Text())
+	}
+}
