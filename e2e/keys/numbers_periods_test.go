@@ -349,6 +349,13 @@ func TestNumbersChecked(t *testing.T) {
 		if got := found(scoped("{column:branch}-{n:05}"), ""); strings.Contains(got, "scope:") || strings.Contains(got, "not-unique") {
 			t.Errorf("a text with its scope: %s", got)
 		}
+		// MariaDB's default collation takes A-00001 and a-00001 for equal.
+		db, _ := s.Open(t, scoped("{column:branch}-{n:05}"))
+		harness.Exec(t, db, "INSERT INTO t (branch, a) VALUES ('A', 1)")
+		_, refused := db.Exec("INSERT INTO t (branch, a) VALUES ('a', 1)")
+		if got := found(scoped("{column:branch}-{n:05}"), ""); strings.Contains(got, "collation: ") != (refused != nil) || (refused != nil) != (s.Server == harness.MariaDB) {
+			t.Errorf("texts that differ by case: %v, and check finds %s", refused, got)
+		}
 	})
 }
 
