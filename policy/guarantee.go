@@ -64,8 +64,8 @@ const (
 	OrderedInProcess Order = "in a process"
 	// OrderedInPeriod means that the keys of one period, such as a year, sort as they were made.
 	OrderedInPeriod Order = "in a period"
-	// OrderedInScope means that the keys of one value of the scope sort as they were made,
-	// with periods those of one value in one period.
+	// OrderedInScope means that the keys of one value of the scope sort as they were made;
+	// with periods, the keys of one value in one period.
 	OrderedInScope Order = "in its scope"
 	// Ordered means that all keys sort as they were made.
 	Ordered Order = "yes"

@@ -160,7 +160,7 @@ func (x *decider) decideColumn(i *item, name string, isKey bool) {
 }
 
 // sayNumbers adds that keyfill can number a column of text, as INV-2026-00042, if its name
-// is that of a number. The catalog does not show whether the texts count, and by what, so that
+// is a usual one for a number. The catalog does not show whether the texts count, and by what, so that
 // no format is proposed.
 func (x *decider) sayNumbers(i *item, col *catalog.Column) {
 	if col.Text && !col.UUID && isCountName(col.Name) {
