@@ -38,6 +38,7 @@ type job struct {
 	Number int64         // of the process, counted from 1: part of the statements' numbers
 	Hands  int           // connections
 	Ahead  time.Duration // by which its clock is ahead of the machine's
+	Clock  string        // the file by which its clock is moved, instead: see processClock
 
 	Patience time.Duration // of a step; 0 is jobPatience
 	Pause    time.Duration // after each step
@@ -134,6 +135,9 @@ func (j *job) open() (harness.Engine, *sql.DB, error) {
 	options := keyfill.Options{Policy: cfg}
 	if j.Ahead != 0 {
 		options.Now = func() time.Time { return time.Now().Add(j.Ahead) }
+	}
+	if j.Clock != "" {
+		processClock, options.Now = j.Clock, movedNow
 	}
 	db, err := keyfill.OpenDB(connector, options)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 // TestMain runs the tests, or one of the processes that they start.
 func TestMain(m *testing.M) {
 	registerBalanced()
+	registerMovedNow()
 	if text := os.Getenv(jobVariable); text != "" {
 		os.Exit(do(text))
 	}

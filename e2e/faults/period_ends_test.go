@@ -1,0 +1,385 @@
+package faults_test
+
+import (
+	"cmp"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/schema"
+	"github.com/keyfill/keyfill/internal/testdb"
+	"github.com/keyfill/keyfill/internal/testturn"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// dayKind are numbers that begin again each day by the clock, without a gap.
+func dayKind() faultKind {
+	source := *harness.JoinedSource()
+	source.Format, source.Period = "{year}-{month:02}-{day:02}/{n:06}", policy.Period{Every: policy.PeriodDay}
+	return faultKind{name: "day", source: source, form: form{Listed: true, Column: "VARCHAR(30)"}, joined: true}
+}
+
+// movedServers are servers with a clock that a test moves.
+type movedServers struct {
+	name   string
+	engine harness.Engine
+	move   func(t *testing.T, by time.Duration)
+
+	// vary changes the job of the process in a place; may be nil.
+	vary func(w *swarm, place int, j *job)
+}
+
+// moreConnections is how many connections a server takes, of the processes of two swarms.
+const moreConnections = "400"
+
+// startMoved starts servers of an engine whose clock can be moved.
+func startMoved(t *testing.T, e harness.Engine) *movedServers {
+	t.Helper()
+	engine := testdb.MariaDB().With("--max-connections=" + moreConnections)
+	switch e.Server {
+	case harness.PostgreSQL:
+		engine = testdb.PostgreSQL().With("-c", "max_connections="+moreConnections)
+	case harness.PostgreSQL18:
+		engine = testdb.PostgreSQL18().With("-c", "max_connections="+moreConnections)
+	}
+	e.Server = testdb.Start(t, engine.Moved())
+	return &movedServers{name: e.Name, engine: e, move: func(t *testing.T, by time.Duration) { e.Server.MoveClock(t, by) }}
+}
+
+// startMovedGalera starts three nodes with clocks that are never the same.
+func startMovedGalera(t *testing.T) *movedServers {
+	t.Helper()
+	nodes := testdb.StartGalera(t, "mysql", 3, (*testdb.Engine).Moved, func(e *testdb.Engine) *testdb.Engine {
+		return e.With("--max-connections=" + moreConnections)
+	})
+	e := harness.MySQLDefault
+	e.Server = nodes[0]
+	return &movedServers{
+		name: "galera", engine: e,
+		move: func(t *testing.T, by time.Duration) {
+			for i, node := range nodes {
+				node.MoveClock(t, by+time.Duration(i)*time.Second)
+			}
+		},
+		vary: func(w *swarm, place int, j *job) {
+			name := j.DSN[strings.LastIndexByte(j.DSN, '/')+1:]
+			j.Engine, j.DSN = e.Name, nodes[place%3].DSN(name)
+		},
+	}
+}
+
+// processClock is the file with the time by which the clock of this process is ahead of the
+// machine's, in nanoseconds; empty for a clock that is not moved. SQLite has no clock of its
+// own.
+var processClock string
+
+// movedNow returns the time of the process's clock.
+func movedNow() time.Time {
+	text, err := os.ReadFile(processClock)
+	var ahead int64
+	if err == nil {
+		ahead, err = strconv.ParseInt(string(text), 10, 64)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return time.Now().Add(time.Duration(ahead)).UTC()
+}
+
+// registerMovedNow gives SQLite the function moved_now, which returns the time of the
+// process's clock.
+func registerMovedNow() {
+	sqlite.MustRegisterScalarFunction("moved_now", 0, func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
+		if processClock == "" {
+			return nil, errors.New("the clock of this process is not moved")
+		}
+		return movedNow().Format("2006-01-02 15:04:05.000000"), nil
+	})
+}
+
+// movedProcesses are processes on SQLite with a clock that a test moves.
+func movedProcesses(t *testing.T) *movedServers {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "clock")
+	move := func(t *testing.T, by time.Duration) {
+		// The rename ensures that no process reads half of a file.
+		err := os.WriteFile(file+".new", []byte(strconv.FormatInt(int64(by), 10)), 0o600)
+		if err == nil {
+			err = os.Rename(file+".new", file)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	move(t, 0)
+	return &movedServers{name: "sqlite", engine: harness.SQLiteFile, move: move, vary: func(_ *swarm, _ int, j *job) { j.Clock = file }}
+}
+
+// noteDraws lets the server note its clock in each statement that draws numbers, and in each
+// that inserts rows.
+func noteDraws(t *testing.T, w *swarm) {
+	t.Helper()
+	pool := store.Pool(w.e.Dialect, harness.ConnectorOf(t, w.e.Driver, w.job.DSN))
+	defer pool.Close()
+	if err := schema.Of(store.New(w.e.Dialect, pool)).Ensure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	now, column := "UTC_TIMESTAMP(6)", "DATETIME(6)"
+	switch w.e.Dialect.Family {
+	case dialect.FamilyPostgreSQL:
+		now, column = "statement_timestamp() AT TIME ZONE 'UTC'", "TIMESTAMP"
+	case dialect.FamilySQLite:
+		now, column = "moved_now()", "TEXT"
+	}
+	note := "INSERT INTO draws (name, next_value, at) VALUES (NEW.name, NEW.next_value, " + now + ")"
+	trigger := "CREATE TRIGGER noted AFTER UPDATE ON keyfill_sequences FOR EACH ROW " + note
+	switch w.e.Dialect.Family {
+	case dialect.FamilyPostgreSQL:
+		harness.Exec(t, w.raw, "CREATE FUNCTION noted () RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "+note+"; RETURN NULL; END $$")
+		trigger = "CREATE TRIGGER noted AFTER UPDATE ON keyfill_sequences FOR EACH ROW EXECUTE FUNCTION noted()"
+	case dialect.FamilySQLite:
+		trigger = "CREATE TRIGGER noted AFTER UPDATE ON keyfill_sequences BEGIN " + note + "; END"
+	}
+	// SQLite adds no column whose default is an expression.
+	for _, query := range append(tableWith(w.job.Form, "at "+column+" NOT NULL DEFAULT ("+now+")"),
+		"CREATE TABLE draws (name VARCHAR(190) NOT NULL, next_value BIGINT NOT NULL, at "+column+" NOT NULL)", trigger) {
+		harness.Exec(t, w.raw, query)
+	}
+}
+
+// tableWith returns the statements that make the table of a form again, with another column.
+func tableWith(f form, column string) []string {
+	all := f.table("t")
+	all[0] = strings.Replace(all[0], "(id ", "("+column+", id ", 1)
+	return append([]string{"DROP TABLE t"}, all...)
+}
+
+// noted is a number with the day on which its statement found the clock.
+type noted struct {
+	day    string // of the number
+	number int64
+	at     string // the day on the server's clock
+}
+
+// notedIn returns the rows of a query with three columns.
+func (w *swarm) notedIn(query string) []noted {
+	w.t.Helper()
+	rows, err := w.raw.Query(query)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer rows.Close()
+	var all []noted
+	for rows.Next() {
+		var n noted
+		if err := rows.Scan(&n.day, &n.number, &n.at); err != nil {
+			w.t.Fatal(err)
+		}
+		all = append(all, n)
+	}
+	if err := rows.Err(); err != nil {
+		w.t.Fatal(err)
+	}
+	return all
+}
+
+// wrongDays returns what is wrong with the numbers of the days: a gap, a double, a number that
+// was drawn when the clock showed another day, or a row that is older than its number. It
+// returns the days, too. On SQLite keyfill reads the clock of the process before the statement,
+// which then may show a later day.
+func (w *swarm) wrongDays() (days []string, wrong []string) {
+	w.t.Helper()
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	date := "SUBSTR(CAST(at AS CHAR(26)), 1, 10)"
+	stored := w.notedIn("SELECT SUBSTR(id, 1, 10), CAST(SUBSTR(id, 12) AS DECIMAL(10)), " + date + " FROM t")
+	draws := w.notedIn("SELECT SUBSTR(name, 6, 10), next_value, " + date + " FROM draws")
+	byDay := map[string][]noted{}
+	for _, d := range draws {
+		byDay[d.day] = append(byDay[d.day], d)
+	}
+	for _, one := range byDay {
+		slices.SortFunc(one, func(a, b noted) int { return cmp.Compare(a.number, b.number) })
+	}
+	numbers := map[string][]int64{}
+	for _, s := range stored {
+		numbers[s.day] = append(numbers[s.day], s.number)
+		if s.at < s.day {
+			say("the row of number %d of %s was stored on %s", s.number, s.day, s.at)
+		}
+		of := byDay[s.day]
+		i, _ := slices.BinarySearchFunc(of, s.number+1, func(d noted, n int64) int { return cmp.Compare(d.number, n) })
+		switch {
+		case i == len(of):
+			say("number %d of %s was drawn by no statement", s.number, s.day)
+		case of[i].at != s.day && (w.e.Server != nil || of[i].at < s.day):
+			say("number %d of %s was drawn on %s", s.number, s.day, of[i].at)
+		}
+	}
+	for day, all := range numbers {
+		days = append(days, day)
+		slices.Sort(all)
+		if !slices.Equal(all, harness.UpTo(int64(len(all)))) {
+			say("%d numbers of %s, %d of them twice or more, are up to %d", len(all), day, len(all)-len(slices.Compact(slices.Clone(all))), all[len(all)-1])
+		}
+	}
+	slices.Sort(days)
+	return days, wrong
+}
+
+// crossEnds waits until a row of today is stored, then moves the clock to a second before the
+// end of each of the next days, and waits until a row of the day after it is stored. It reports
+// an error to the test, and returns early if the context of the test ends.
+func (m *movedServers) crossEnds(t *testing.T, w *swarm, ends int) {
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	for day := range ends + 1 {
+		end := today.AddDate(0, 0, day)
+		if day > 0 {
+			m.move(t, time.Until(end.Add(-time.Second)))
+		}
+		for limit := w.end(); ; time.Sleep(20 * time.Millisecond) {
+			var stored int
+			err := w.raw.QueryRow("SELECT COUNT(*) FROM t WHERE id LIKE '" + end.Format(time.DateOnly) + "%'").Scan(&stored)
+			if err == nil && stored > 0 {
+				break
+			}
+			if err != nil && w.e.Server != nil || time.Now().After(limit) || t.Context().Err() != nil {
+				t.Errorf("no row of %s was stored: %v", end.Format(time.DateOnly), err)
+				return
+			}
+		}
+	}
+}
+
+// isUndone is for transactions that the engine ends in favour of others.
+var isUndone = either(isDeadlock, anyOf("40001", "could not serialize"))
+
+// undone returns how many steps have ended so.
+func (w *swarm) undone() (n int) {
+	for _, e := range w.entries() {
+		if e.what == failed && isUndone(e.text) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestPeriodEnds: while the server's clock goes over the ends of days, processes insert, a
+// third of the transactions are rolled back, and processes are killed. No number is missing,
+// none is there twice, and none was drawn when the clock showed another day. No more
+// transactions are undone by the engine than those of another swarm on the same server,
+// without periods: on one server, none.
+func TestPeriodEnds(t *testing.T) {
+	t.Parallel()
+	for _, e := range harness.ByTurns(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}) {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			if e.Server == nil {
+				periodEnds(t, movedProcesses(t))
+				return
+			}
+			periodEnds(t, startMoved(t, e))
+		})
+	}
+	if !testturn.Enabled(t) {
+		t.Run("galera", func(t *testing.T) {
+			t.Parallel()
+			periodEnds(t, startMovedGalera(t))
+		})
+	}
+}
+
+func periodEnds(t *testing.T, m *movedServers) {
+	places, ends := testturn.Share(t, 8, 2), testturn.Share(t, 12, 2)
+	k := dayKind()
+	w := k.swarm(t, m.engine).leisurely()
+	noteDraws(t, w)
+	swarms := []*swarm{w}
+	if !testturn.Enabled(t) {
+		plain := faultKind{name: "joined", source: *harness.JoinedSource(), form: form{Gapless: true}, joined: true}
+		swarms = append(swarms, plain.swarm(t, m.engine).leisurely())
+	}
+	for _, s := range swarms {
+		s.job.Hands = 2
+		s.tolerable = isUndone
+		if vary := m.vary; vary != nil {
+			s.vary = func(place int, j *job) { vary(s, place, j) }
+		}
+	}
+	crossed := make(chan struct{})
+	go func() {
+		defer close(crossed)
+		m.crossEnds(t, w, ends)
+	}()
+	var all sync.WaitGroup
+	for _, s := range swarms {
+		all.Go(func() {
+			for isCrossed := false; !isCrossed && !t.Failed(); {
+				select {
+				case <-crossed:
+					isCrossed = true
+				default:
+				}
+				s.rage(places, 0, between(200*time.Millisecond, 800*time.Millisecond))
+			}
+		})
+	}
+	all.Wait()
+	<-crossed
+	for _, s := range swarms {
+		s.check()
+		wantAtLeast(t, "processes killed", s.kills, 2*places)
+	}
+	days, wrong := w.wrongDays()
+	for _, one := range wrong[:min(len(wrong), 20)] {
+		t.Error(one)
+	}
+	wantAtLeast(t, "days", len(days), ends+1)
+	undone, plain := w.undone(), 0
+	if len(swarms) > 1 {
+		plain = swarms[1].undone()
+	}
+	t.Logf("%d days; %d transactions undone, %d without periods", len(days), undone, plain)
+	if m.name != "galera" && undone > plain {
+		t.Errorf("%d transactions were undone by the engine, and %d without periods", undone, plain)
+	}
+}
+
+// TestPeriodEndsLaws: each fault that TestPeriodEnds looks for is found.
+func TestPeriodEndsLaws(t *testing.T) {
+	t.Parallel()
+	w := newSwarm(t, harness.MySQLDefault, dayKind().form.table("t"))
+	w.job.Form = dayKind().form
+	noteDraws(t, w)
+	harness.Exec(t, w.raw, `INSERT INTO t (id, stmt, pos, at) VALUES
+		('2026-12-01/000001', 1, 0, '2026-12-01 01:00:00'), ('2026-12-01/000003', 2, 0, '2026-12-01 01:00:00'),
+		('2026-12-02/000001', 3, 0, '2026-12-01 23:59:59'), ('2026-12-02/000001', 4, 0, '2026-12-02 00:00:00'),
+		('2026-12-03/000001', 5, 0, '2026-12-03 00:00:00'), ('2026-12-03/000002', 6, 0, '2026-12-03 00:00:00')`)
+	harness.Exec(t, w.raw, `INSERT INTO draws (name, next_value, at) VALUES
+		('t.id[2026-12-01]', 2, '2026-12-01 00:00:00'), ('t.id[2026-12-01]', 4, '2026-12-01 00:00:00'),
+		('t.id[2026-12-02]', 2, '2026-12-02 00:00:00'), ('t.id[2026-12-03]', 2, '2026-12-02 23:59:59')`)
+	days, wrong := w.wrongDays()
+	for _, want := range []string{
+		"2 numbers of 2026-12-01, 0 of them twice or more, are up to 3", "2 numbers of 2026-12-02, 1 of them twice or more, are up to 1",
+		"number 1 of 2026-12-02 was stored on 2026-12-01", "number 2 of 2026-12-03 was drawn by no statement", "number 1 of 2026-12-03 was drawn on 2026-12-02",
+	} {
+		if !found(wrong, want) {
+			t.Errorf("nothing says %q:%s", want, indent(wrong))
+		}
+	}
+	if len(wrong) != 5 || len(days) != 3 {
+		t.Errorf("%d days, %d breaches, want 3 and 5:%s", len(days), len(wrong), indent(wrong))
+	}
+}
