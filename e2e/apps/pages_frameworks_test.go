@@ -36,6 +36,7 @@ type recipe struct {
 	changes  map[string][]block // by engine
 	commands string
 	output   string
+	numbers  bool // the page is docs/numbers.md: see compareNumbers
 }
 
 // recipeOf reads a page. A block that is no part of the recipe is an error.
@@ -197,8 +198,8 @@ func (r *recipe) place(t *testing.T, w *workspace, engine string) placed {
 	return one
 }
 
-// TestFrameworks follows the instructions of each page of docs/frameworks, on each engine
-// that the page names: its files are written into an empty folder, its program is built
+// TestFrameworks follows the instructions of each page of docs/frameworks and of
+// docs/numbers.md, on each engine that the page names: its files are written into an empty folder, its program is built
 // and run, and what it prints is stored. One binary of one module holds all programs,
 // which a reader has in modules of their own, and takes the versions of the repository's
 // modules.
@@ -206,22 +207,23 @@ func TestFrameworks(t *testing.T) {
 	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	w := newWorkspace(t)
-	var all []placed
-	imports, calls := "", ""
+	all := placeNumbers(t, w)
 	for _, page := range pages(t) {
 		if !strings.HasPrefix(page, frameworks) {
 			continue
 		}
 		r := recipeOf(t, page)
 		for _, engine := range append(slices.Sorted(maps.Keys(r.changes)), r.engine(t)) {
-			one := r.place(t, w, engine)
-			imports += "import " + strconv.Quote("blocks.test/"+one.name) + "\n"
-			calls += "\tcase " + strconv.Quote(one.name) + ":\n\t\t" + one.name + ".Main()\n"
-			all = append(all, one)
+			all = append(all, r.place(t, w, engine))
 		}
 	}
-	if len(all) < 30 {
-		t.Fatalf("docs/frameworks has %d programs, want 30 or more", len(all))
+	if len(all) < 36 {
+		t.Fatalf("docs/numbers.md and docs/frameworks have %d programs, want 36 or more", len(all))
+	}
+	imports, calls := "", ""
+	for _, one := range all {
+		imports += "import " + strconv.Quote("blocks.test/"+one.name) + "\n"
+		calls += "\tcase " + strconv.Quote(one.name) + ":\n\t\t" + one.name + ".Main()\n"
 	}
 	w.write("blocks/main.go", "package main\n\nimport \"os\"\n"+imports+"\nfunc main() {\n\tswitch os.Args[1] {\n"+calls+"\t}\n}\n")
 	binary := filepath.Join(w.folder, "programs")
@@ -248,6 +250,10 @@ func (one placed) run(t *testing.T, binary string) {
 			t.Fatal(err)
 		}
 		defer db.Close()
+	}
+	if one.recipe.numbers {
+		one.recipe.compareNumbers(t, db, first, one.start(t, binary, folder))
+		return
 	}
 	one.recipe.compare(t, db, first)
 	again := one.start(t, binary, folder)
