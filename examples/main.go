@@ -5,6 +5,11 @@
 //
 // The engines are mysql, postgres and sqlite. Each library has a folder with the
 // program that uses it; keyfill.yaml is the policy of them all.
+//
+// Two more programs store rows with numbers that people see:
+//
+//	go run . tickets mysql 'root@tcp(127.0.0.1:3306)/desk'
+//	go run . invoices postgres postgres://localhost/books
 package main
 
 import (
@@ -24,6 +29,7 @@ import (
 	"github.com/keyfill/keyfill/examples/gorm"
 	"github.com/keyfill/keyfill/examples/internal/shop"
 	"github.com/keyfill/keyfill/examples/migrate"
+	"github.com/keyfill/keyfill/examples/numbers"
 	"github.com/keyfill/keyfill/examples/otelsql"
 	"github.com/keyfill/keyfill/examples/pgx"
 	"github.com/keyfill/keyfill/examples/pgxpool"
@@ -38,7 +44,7 @@ type program struct {
 	name     string
 	run      func(context.Context, shop.Database) ([]shop.Row, error)
 	migrates bool   // whether the program creates the tables itself
-	only     string // the only engine that it runs on; empty for all
+	only     string // the only engine that the program runs on; empty for all
 }
 
 var programs = []program{
@@ -58,11 +64,18 @@ var programs = []program{
 	{name: "xorm", run: xorm.Run},
 }
 
+// numbered are the programs that store rows with numbers that people see, and no shop.
+var numbered = []program{
+	{name: "invoices", run: numbers.Invoices, migrates: true, only: "postgres"},
+	{name: "tickets", run: numbers.Tickets, migrates: true, only: "mysql"},
+}
+
 func main() {
 	if len(os.Args) != 4 {
 		log.Fatal("usage: go run . PROGRAM ENGINE DSN, in this folder")
 	}
-	i := slices.IndexFunc(programs, func(p program) bool { return p.name == os.Args[1] })
+	all := slices.Concat(programs, numbered)
+	i := slices.IndexFunc(all, func(p program) bool { return p.name == os.Args[1] })
 	if i < 0 {
 		log.Fatalf("there is no program %q", os.Args[1])
 	}
@@ -70,7 +83,7 @@ func main() {
 	if err := shop.Policy("."); err != nil {
 		log.Fatal(err)
 	}
-	rows, err := store(ctx, programs[i], at)
+	rows, err := store(ctx, all[i], at)
 	if err != nil {
 		log.Fatal(err)
 	}
