@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -107,13 +108,20 @@ func (s *ScopeRows) numbered(ctx context.Context, g *relation.Session, t *table.
 	}
 	scopes := make([]*scope.Scope, len(parents))
 	for n, p := range parents {
-		if scopes[n], err = s.scopeFor(p, &w); err != nil {
+		if scopes[n], err = s.scopeFor(p, &w, ""); err != nil {
 			return nil, err
 		}
 	}
 	keys := make([]driver.Value, len(rows))
 	for n, p := range parents {
 		got, err := reserve(p, scopes[n])
+		var other *scope.OtherTemplate
+		if errors.As(err, &other) {
+			// The policy's template is newer than the period, and has fewer digits.
+			if scopes[n], err = s.scopeFor(p, &w, other.Template); err == nil {
+				got, err = reserve(p, scopes[n])
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -133,8 +141,9 @@ func (s *ScopeRows) numbered(ctx context.Context, g *relation.Session, t *table.
 	return keys, nil
 }
 
-// scopeFor returns the scope with the greatest number, and the texts, of a parent.
-func (s *ScopeRows) scopeFor(p *parent, w *writer) (*scope.Scope, error) {
+// scopeFor returns the scope with the greatest number, and the texts, of a parent. template is
+// the template of the period; empty means the policy's.
+func (s *ScopeRows) scopeFor(p *parent, w *writer, template string) (*scope.Scope, error) {
 	q := s.Scope
 	if w.texts == nil {
 		return &q, nil
@@ -145,7 +154,7 @@ func (s *ScopeRows) scopeFor(p *parent, w *writer) (*scope.Scope, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := w.mappingFor(p, period, "")
+	m, err := w.mappingFor(p, period, template)
 	if err != nil {
 		return nil, err
 	}

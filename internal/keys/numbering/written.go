@@ -65,8 +65,10 @@ func (w *writer) mappingFor(p *parent, period calendar.Period, template string) 
 	}
 	form := w.texts.Form
 	if template != "" && template != form.String() {
+		// The policy's max_length and alphabet belong to its own template: with them no number
+		// might have a text until the period ends.
 		var err error
-		if form, err = w.forms.of(template, numberformat.Bounds{MaxLength: w.source.MaxLength, Alphabet: w.source.Alphabet}); err != nil {
+		if form, err = w.forms.of(template); err != nil {
 			return nil, err
 		}
 	}
@@ -120,7 +122,7 @@ type forms struct {
 }
 
 // of returns the form of a template.
-func (f *forms) of(template string, b numberformat.Bounds) (*numberformat.Form, error) {
+func (f *forms) of(template string) (*numberformat.Form, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if one := f.all[template]; one != nil {
@@ -130,7 +132,7 @@ func (f *forms) of(template string, b numberformat.Bounds) (*numberformat.Form, 
 	if err != nil {
 		return nil, err
 	}
-	one, err := t.Within(b)
+	one, err := t.Within(numberformat.Bounds{})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package scope
 
 import (
 	"context"
+	"strings"
 
 	"github.com/keyfill/keyfill/internal/calendar"
 	"github.com/keyfill/keyfill/internal/store"
@@ -124,6 +125,47 @@ func (s *Rows) failed(err error) error {
 // closed returns the error of a closed period.
 func (q *Scope) closed(p calendar.Period) *store.Error {
 	return q.state().Fail(store.ErrPeriodClosed, "%s gives no more numbers: write a later date, or open it by keyfill period reopen", p.Name)
+}
+
+// OtherTemplate is the error of a period that has too few numbers left up to [Scope].Max, and
+// whose texts have another template than [Periods].Template. They may show greater numbers.
+type OtherTemplate struct {
+	Template string
+	Err      error
+}
+
+func (e *OtherTemplate) Error() string { return e.Err.Error() }
+func (e *OtherTemplate) Unwrap() error { return e.Err }
+
+// tooFew returns the error of a draw from a period that has too few numbers left.
+func (d draw) tooFew(ctx context.Context) error {
+	exhausted := d.scope.exhaustedIn(d.period)
+	own := d.scope.Periods.Template
+	if own == "" {
+		return exhausted
+	}
+	template, err := periodRows{d.scope, d.store}.template(ctx, d.row.Name)
+	switch {
+	case err != nil:
+		return d.store.ToldGone(ctx, d.scope.Name, err)
+	case template == "" || template == own:
+		return exhausted
+	}
+	return &OtherTemplate{template, exhausted}
+}
+
+// template returns the template in a row; empty without one.
+func (r periodRows) template(ctx context.Context, name string) (string, error) {
+	page := r.at.Engine.PageOf(r.at.Dialect, pageOfRows)
+	before, after := strings.TrimSuffix(name, "]"), name+"]"
+	all, err := r.at.Conn.Rows(ctx, page.Text, page.Bind(engine.Values{Name: before, Binding: after}))
+	for _, row := range all {
+		if store.Text(row[0]) == name {
+			template, _ := templateIn(store.Text(row[2]))
+			return template, err
+		}
+	}
+	return "", err
 }
 
 // exhaustedIn returns the error of a period that has too few numbers left.

@@ -40,7 +40,8 @@ type Taken struct {
 //
 // It returns [store.ErrPeriodClosed] if the period is closed, and keysource.ErrExhausted if it
 // has fewer numbers left, both in an [*store.Error] that has the name of the stored counter
-// and of the period, and no value. Errors of the connection are the driver's. On PostgreSQL a
+// and of the period, and no value. The second one is in an [*OtherTemplate], if the period's
+// template is not [Periods].Template. Errors of the connection are the driver's. On PostgreSQL a
 // transaction whose snapshot is older than the row (REPEATABLE READ) fails with the engine's
 // code 40001, so that it can be begun again.
 func (s *Rows) ReservePeriod(ctx context.Context, values []any, given *calendar.Period, n int64) (Taken, error) {
@@ -68,7 +69,7 @@ func (s *Rows) ReservePeriod(ctx context.Context, values []any, given *calendar.
 		case found == foundClosed:
 			return Taken{}, s.scope.closed(d.period)
 		case found == foundTooFew:
-			return Taken{}, s.scope.exhaustedIn(d.period)
+			return Taken{}, d.tooFew(ctx)
 		case found == foundNoRow:
 			missing++
 			if err := s.makeMissing(ctx, d, missing); err != nil {
