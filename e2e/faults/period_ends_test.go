@@ -34,12 +34,11 @@ func dayKind() faultKind {
 
 // movedServers are servers with a clock that a test moves.
 type movedServers struct {
-	name   string
 	engine harness.Engine
 	move   func(t *testing.T, by time.Duration)
 
 	// vary changes the job of the process in a place; may be nil.
-	vary func(w *swarm, place int, j *job)
+	vary func(place int, j *job)
 }
 
 // moreConnections is how many connections a server takes, of the processes of two swarms.
@@ -56,29 +55,7 @@ func startMoved(t *testing.T, e harness.Engine) *movedServers {
 		engine = testdb.PostgreSQL18().With("-c", "max_connections="+moreConnections)
 	}
 	e.Server = testdb.Start(t, engine.Moved())
-	return &movedServers{name: e.Name, engine: e, move: func(t *testing.T, by time.Duration) { e.Server.MoveClock(t, by) }}
-}
-
-// startMovedGalera starts three nodes with clocks that are never the same.
-func startMovedGalera(t *testing.T) *movedServers {
-	t.Helper()
-	nodes := testdb.StartGalera(t, "mysql", 3, (*testdb.Engine).Moved, func(e *testdb.Engine) *testdb.Engine {
-		return e.With("--max-connections=" + moreConnections)
-	})
-	e := harness.MySQLDefault
-	e.Server = nodes[0]
-	return &movedServers{
-		name: "galera", engine: e,
-		move: func(t *testing.T, by time.Duration) {
-			for i, node := range nodes {
-				node.MoveClock(t, by+time.Duration(i)*time.Second)
-			}
-		},
-		vary: func(w *swarm, place int, j *job) {
-			name := j.DSN[strings.LastIndexByte(j.DSN, '/')+1:]
-			j.Engine, j.DSN = e.Name, nodes[place%3].DSN(name)
-		},
-	}
+	return &movedServers{engine: e, move: func(t *testing.T, by time.Duration) { e.Server.MoveClock(t, by) }}
 }
 
 // processClock is the file with the time by which the clock of this process is ahead of the
@@ -125,7 +102,7 @@ func movedProcesses(t *testing.T) *movedServers {
 		}
 	}
 	move(t, 0)
-	return &movedServers{name: "sqlite", engine: harness.SQLiteFile, move: move, vary: func(_ *swarm, _ int, j *job) { j.Clock = file }}
+	return &movedServers{engine: harness.SQLiteFile, move: move, vary: func(_ int, j *job) { j.Clock = file }}
 }
 
 // noteDraws lets the server note its clock in each statement that draws numbers, and in each
@@ -280,29 +257,23 @@ func (w *swarm) undone() (n int) {
 // third of the transactions are rolled back, and processes are killed. No number is missing,
 // none is there twice, and none was drawn when the clock showed another day. No more
 // transactions are undone by the engine than those of another swarm on the same server,
-// without periods: on one server, none.
+// without periods.
 func TestPeriodEnds(t *testing.T) {
 	t.Parallel()
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			places, ends := testturn.Share(t, 8, 2), testturn.Share(t, 12, 2)
 			if e.Server == nil {
-				periodEnds(t, movedProcesses(t), places, ends)
+				periodEnds(t, movedProcesses(t))
 				return
 			}
-			periodEnds(t, startMoved(t, e), places, ends)
-		})
-	}
-	if !testturn.Enabled(t) {
-		t.Run("galera", func(t *testing.T) {
-			t.Parallel()
-			periodEnds(t, startMovedGalera(t), 3, 3) // the nodes undo most transactions of more processes
+			periodEnds(t, startMoved(t, e))
 		})
 	}
 }
 
-func periodEnds(t *testing.T, m *movedServers, places, ends int) {
+func periodEnds(t *testing.T, m *movedServers) {
+	places, ends := testturn.Share(t, 8, 2), testturn.Share(t, 12, 2)
 	k := dayKind()
 	w := k.swarm(t, m.engine).leisurely()
 	noteDraws(t, w)
@@ -314,9 +285,7 @@ func periodEnds(t *testing.T, m *movedServers, places, ends int) {
 	for _, s := range swarms {
 		s.job.Hands = 2
 		s.tolerable = isUndone
-		if vary := m.vary; vary != nil {
-			s.vary = func(place int, j *job) { vary(s, place, j) }
-		}
+		s.vary = m.vary
 	}
 	crossed := make(chan struct{})
 	go func() {
@@ -352,7 +321,7 @@ func periodEnds(t *testing.T, m *movedServers, places, ends int) {
 		plain = swarms[1].undone()
 	}
 	t.Logf("%d days; %d transactions undone, %d without periods", len(days), undone, plain)
-	if m.name != "galera" && undone > plain {
+	if undone > plain {
 		t.Errorf("%d transactions were undone by the engine, and %d without periods", undone, plain)
 	}
 }
