@@ -25,20 +25,24 @@ const (
 	// SequentialAtEnd sends 36 characters, which SQL Server stores with the time in
 	// bytes 10 to 15, the ones that it compares first: uniqueidentifier.
 	SequentialAtEnd Layout = "sequential_at_end"
+	// Swapped sends 16 bytes as UUID_TO_BIN(uuid, 1) of MySQL 8 makes them, for tables that
+	// have such keys. It makes a version 1 sort by time, and a version 7 sort at random.
+	Swapped Layout = "swapped"
 )
 
 // ParseLayout returns the layout that has this name in the policy file.
 func ParseLayout(name string) (Layout, error) {
 	switch l := Layout(name); l {
-	case SequentialAsString, SequentialAsBinary, SequentialAtEnd:
+	case SequentialAsString, SequentialAsBinary, SequentialAtEnd, Swapped:
 		return l, nil
 	}
-	return "", anchor.Lastf("policy", "dialect: unknown layout %q: write %s, %s or %s", name,
-		SequentialAsString, SequentialAsBinary, SequentialAtEnd)
+	return "", anchor.Lastf("policy", "dialect: unknown layout %q: write %s, %s, %s or %s", name,
+		SequentialAsString, SequentialAsBinary, SequentialAtEnd, Swapped)
 }
 
 // Value returns key in the form that a driver takes: a string of 36 characters or a new
-// slice of 16 bytes. The bytes of key sort in the order of generation.
+// slice of 16 bytes. The bytes of key are in RFC order, or in the one that sorts by the
+// order of generation.
 func (l Layout) Value(key [16]byte) driver.Value {
 	switch l {
 	case SequentialAsBinary:
@@ -47,8 +51,41 @@ func (l Layout) Value(key [16]byte) driver.Value {
 		return b
 	case SequentialAtEnd:
 		return Text(AtEnd(key))
+	case Swapped:
+		b, s := make([]byte, 16), Swap(key)
+		copy(b, s[:])
+		return b
 	}
 	return Text(key)
+}
+
+// Bytes reports whether keys of the layout are sent as 16 bytes.
+func (l Layout) Bytes() bool { return l == SequentialAsBinary || l == Swapped }
+
+// Swap returns the bytes of a UUID in the order in which UUID_TO_BIN(uuid, 1) of MySQL 8
+// stores them: the first group of the text, which is the low part of the time in a version
+// 1, changes places with the third one ("Miscellaneous Functions", MySQL 8.4 Reference
+// Manual).
+//
+//	text    00112233-4455-6677-8899-aabbccddeeff
+//	stored  6677 4455 00112233 8899aabbccddeeff
+func Swap(key [16]byte) [16]byte {
+	var s [16]byte
+	copy(s[0:2], key[6:8])
+	copy(s[2:4], key[4:6])
+	copy(s[4:8], key[0:4])
+	copy(s[8:16], key[8:16])
+	return s
+}
+
+// Unswap is the inverse of [Swap].
+func Unswap(stored [16]byte) [16]byte {
+	var key [16]byte
+	copy(key[0:4], stored[4:8])
+	copy(key[4:6], stored[2:4])
+	copy(key[6:8], stored[0:2])
+	copy(key[8:16], stored[8:16])
+	return key
 }
 
 // AtEnd returns the bytes, in RFC order, of the text that SQL Server has to get so that

@@ -72,6 +72,28 @@ func TestAtEnd(t *testing.T) {
 	}
 }
 
+// TestSwap: the example of UUID_TO_BIN in the manual of MySQL 8.4, and back.
+func TestSwap(t *testing.T) {
+	k := key(t, "6ccd780cbaba102695645b8c656024db")
+	stored := key(t, "1026baba6ccd780c95645b8c656024db")
+	if got := dialect.Swap(k); got != stored {
+		t.Errorf("Swap(%x) = %x, want %x", k, got, stored)
+	}
+	b, ok := dialect.Swapped.Value(k).([]byte)
+	if !ok || !bytes.Equal(b, stored[:]) {
+		t.Errorf("%s: Value(%x) = %x", dialect.Swapped, k, b)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		for i := range k {
+			k[i] = byte(r.Uint32())
+		}
+		if got := dialect.Unswap(dialect.Swap(k)); got != k {
+			t.Fatalf("Unswap(Swap(%x)) = %x", k, got)
+		}
+	}
+}
+
 func TestMixedEndian(t *testing.T) {
 	text := key(t, "33221100554477668899aabbccddeeff")
 	stored := key(t, "00112233445566778899aabbccddeeff")
@@ -121,12 +143,12 @@ func TestText(t *testing.T) {
 }
 
 func TestParseLayout(t *testing.T) {
-	for _, l := range []dialect.Layout{dialect.SequentialAsString, dialect.SequentialAsBinary, dialect.SequentialAtEnd} {
+	for _, l := range []dialect.Layout{dialect.SequentialAsString, dialect.SequentialAsBinary, dialect.SequentialAtEnd, dialect.Swapped} {
 		if got, err := dialect.ParseLayout(string(l)); got != l || err != nil {
 			t.Errorf("ParseLayout(%q) = %q, %v", l, got, err)
 		}
 	}
-	if _, err := dialect.ParseLayout("text"); err == nil || !strings.Contains(err.Error(), `unknown layout "text": write string, binary or sequential_at_end [docs/errors.md#policy]`) {
+	if _, err := dialect.ParseLayout("text"); err == nil || !strings.Contains(err.Error(), `unknown layout "text": write string, binary, sequential_at_end or swapped [docs/errors.md#policy]`) {
 		t.Errorf("ParseLayout of an unknown name: %v", err)
 	}
 }

@@ -103,7 +103,7 @@ type Tails struct {
 // ULIDs.
 func (t *Tails) Of(l Layout, ulid bool) string {
 	switch {
-	case l == SequentialAsBinary:
+	case l.Bytes():
 		return t.Binary
 	case l == SequentialAtEnd:
 		return t.AtEnd

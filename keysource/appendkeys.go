@@ -27,6 +27,11 @@ func appendBinary(ctx context.Context, s Source16, room []driver.Value, r Reques
 	}
 	room = boxing.Grow(room, r.N)
 	var values [boxing.Chunk][]byte
+	if r.Layout == dialect.Swapped {
+		for i, key := range keys {
+			keys[i] = dialect.Swap(key)
+		}
+	}
 	for len(keys) > 0 {
 		n := min(len(keys), boxing.Chunk)
 		for i := range n {

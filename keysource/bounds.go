@@ -31,8 +31,11 @@ import (
 // have the times of several clocks, and run up to a second ahead of them, see [UUIDv7].
 //
 // The error wraps [ErrClock] for a time after 10889-08-02, and is [ErrRange] if to is before
-// from.
+// from. It wraps [ErrLayout] for [dialect.Swapped], whose keys do not sort by time.
 func UUIDv7Bounds(from, to time.Time, l dialect.Layout) (low, high driver.Value, err error) {
+	if l == dialect.Swapped {
+		return nil, nil, anchor.Endf("%w: %s keys do not sort by time: ask for a column that holds the time", ErrLayout, l)
+	}
 	return bounds(from, to, maxTick, keyclock.Ticks, func(tick int64) driver.Value {
 		var key [16]byte
 		layUUIDv7(&key, tick, 0)
@@ -41,10 +44,10 @@ func UUIDv7Bounds(from, to time.Time, l dialect.Layout) (low, high driver.Value,
 }
 
 // ULIDBounds does for the keys of a [ULID] what [UUIDv7Bounds] does. The times are cut to
-// whole milliseconds. The error wraps [ErrLayout] for [dialect.SequentialAtEnd], which ULIDs
-// do not have.
+// whole milliseconds. The error wraps [ErrLayout] for [dialect.SequentialAtEnd] and
+// [dialect.Swapped], which ULIDs do not have.
 func ULIDBounds(from, to time.Time, l dialect.Layout) (low, high driver.Value, err error) {
-	if l == dialect.SequentialAtEnd {
+	if noULID(l) {
 		return nil, nil, anchor.Endf("%w: a ulid with %s", ErrLayout, l)
 	}
 	return bounds(from, to, keyclock.MaxMilli, milliOf, func(milli int64) driver.Value {
@@ -59,8 +62,11 @@ func ULIDBounds(from, to time.Time, l dialect.Layout) (low, high driver.Value, e
 // COMBBounds does for the keys of a [COMB] that counts from e what [UUIDv7Bounds] does. The
 // times are cut to whole milliseconds; a time before the epoch counts as the epoch. The
 // error wraps [ErrClock] for a time after the year 8920 ([EpochDotNet]) or 10889
-// ([EpochUnix]).
+// ([EpochUnix]), and [ErrLayout] for [dialect.Swapped].
 func COMBBounds(from, to time.Time, e Epoch, l dialect.Layout) (low, high driver.Value, err error) {
+	if err := combIn(l); err != nil {
+		return nil, nil, err
+	}
 	since := func(t time.Time) int64 { return milliOf(t) + e.unixMilli() }
 	return bounds(from, to, keyclock.MaxMilli, since, func(milli int64) driver.Value {
 		var key [16]byte

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/boxing"
 	"github.com/keyfill/keyfill/internal/keyclock"
 )
@@ -77,8 +78,8 @@ func NewCOMB(env Env, epoch Epoch) *COMB {
 	return s
 }
 
-// Next returns r.N keys in ascending order, in any layout: lower-case text of
-// 36 characters, or 16 bytes. It never waits. It returns [ErrCount],
+// Next returns r.N keys in ascending order, in any layout but [dialect.Swapped]:
+// lower-case text of 36 characters, or 16 bytes. It never waits. It returns [ErrLayout], [ErrCount],
 // [ErrEntropy], or [ErrClock] for a time before the epoch or after the year
 // 8920 (dotnet) or 10889 (unix).
 func (s *COMB) Next(ctx context.Context, r Request) ([]driver.Value, error) {
@@ -87,6 +88,9 @@ func (s *COMB) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 
 // Append is like Next, but appends the keys to room; see [Source].
 func (s *COMB) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
+	if err := combIn(r.Layout); err != nil {
+		return room, err
+	}
 	if r.N == 1 {
 		key, err := s.Key16(ctx, r.Layout)
 		if err != nil {
@@ -109,6 +113,15 @@ func (s *COMB) Append(ctx context.Context, room []driver.Value, r Request) ([]dr
 		keys = keys[n:]
 	}
 	return room, nil
+}
+
+// combIn returns an error if combs are not sent in a layout: the swapped groups are those
+// of a UUID with a version.
+func combIn(l dialect.Layout) error {
+	if l == dialect.Swapped {
+		return anchor.Endf("%w: a comb with %s", ErrLayout, l)
+	}
+	return nil
 }
 
 // Key16 returns one key as 16 bytes, time first; see [Source16]. The layout decides the

@@ -71,11 +71,12 @@ type Reading struct {
 //	an integer of 64 bits                   decimal
 //
 // A reading as UUIDv7 is the most certain, if version and variant fit and the time is
-// between 1990 and 2200. Then come a fitting version and variant of a uuidv4; then
+// between 1990 and 2200; a swapped one comes after a uuidv4. Then come a fitting version and variant of a uuidv4; then
 // combs and ULIDs of 16 bytes, which are recognized by a time in that span alone, so
 // that each such reading also fits two of a hundred random keys; then other versions. A
 // comb or ULID that happens to have the version and variant of a UUIDv7, one in 64, is
-// read as a UUIDv7 alone, with the same time. A UUID's text in the layout "binary" is
+// read as a UUIDv7 alone, with the same time. Bytes are read as a swapped uuidv4 last, since
+// one in 16 random keys looks like one. A UUID's text in the layout "binary" is
 // the text that .NET shows for the bytes, with the first three groups reversed. An
 // integer is read as a snowflake first, if its time would be in the years 2024 to 2079.
 // Keys of 20 or 24 digits are composite if they hold a valid time between 1990 and
@@ -90,6 +91,7 @@ func Inspect(text string) ([]Reading, error) {
 		return inspectViews([]view{
 			{dialect.SequentialAsBinary, b},
 			{dialect.SequentialAtEnd, dialect.FromAtEnd(dialect.MixedEndian(b))},
+			{dialect.Swapped, dialect.Unswap(b)},
 		}, true), nil
 	}
 	if uuid.Validate(text) == nil {
@@ -185,7 +187,7 @@ func inspectComposite(text string) []Reading {
 }
 
 // view is a key under the assumption that it is in the layout: its bytes in the order
-// in which the layout's index compares them.
+// in which the layout's index compares them; of a swapped UUID, in RFC order.
 type view struct {
 	layout dialect.Layout
 	key    [16]byte
@@ -194,13 +196,13 @@ type view struct {
 // inspectViews returns the readings of a key of 16 bytes. The bytes of the first view
 // are in the order of the text. ulids reports whether the key can be a ULID in binary.
 func inspectViews(views []view, ulids bool) []Reading {
-	var marked, shown, timed, odd []Reading
+	var marked, shown, timed, odd, swapped []Reading
 	for i, v := range views {
 		if version(v.key) == 7 {
 			r := readUUIDv7(v)
 			switch {
-			case plausible(r.Time) && i > 0 && v.layout == dialect.SequentialAsBinary:
-				shown = append(shown, r) // as text of .NET, which is rarer than a uuidv4
+			case plausible(r.Time) && i > 0 && (v.layout == dialect.SequentialAsBinary || v.layout == dialect.Swapped):
+				shown = append(shown, r) // as text of .NET, or as a table of UUID_TO_BIN(uuid, 1): rarer than a uuidv4
 				continue
 			case plausible(r.Time):
 				marked = append(marked, r)
@@ -208,6 +210,12 @@ func inspectViews(views []view, ulids bool) []Reading {
 			case i == 0:
 				odd = append(odd, r)
 			}
+		}
+		if v.layout == dialect.Swapped {
+			if n := version(v.key); n == 4 {
+				swapped = append(swapped, readUUID(v, n))
+			}
+			continue
 		}
 		if r := readComb(v, EpochDotNet); plausible(r.Time) {
 			timed = append(timed, r)
@@ -225,7 +233,7 @@ func inspectViews(views []view, ulids bool) []Reading {
 	case 1, 2, 3, 5, 6, 8:
 		odd = append(odd, readUUID(views[0], n))
 	}
-	if all := slices.Concat(marked, shown, timed, odd); len(all) > 0 {
+	if all := slices.Concat(marked, shown, timed, odd, swapped); len(all) > 0 {
 		return all
 	}
 	return []Reading{{Kind: "uuid"}}

@@ -117,6 +117,7 @@ func TestInspect(t *testing.T) {
 		{"comb at end, stored", "0x4ed540122e27653a9d1339babcb4e446", []keysource.Reading{
 			comb(atEnd, keysource.EpochDotNet),
 			{Kind: "uuidv6", Layout: bin, Random: "4ed540122e2753a1d1339babcb4e446"},
+			{Kind: "uuidv4", Layout: dialect.Swapped, Random: "2e27653a4012ed51d1339babcb4e446"},
 		}},
 		{"comb unix string", "0137aa88-0c46-4ed5-4012-2e27653a9d13",
 			[]keysource.Reading{comb(str, keysource.EpochUnix)}},

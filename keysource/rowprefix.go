@@ -25,6 +25,7 @@ type RowSource interface {
 	//	string      24 characters of a UUID, or 14       12 hexadecimal digits, of
 	//	            of a ULID                            a ULID in upper case
 	//	binary      bytes 0 to 9, 20 hexadecimal digits  6 bytes
+	//	swapped     bytes 6, 7, 4, 5, 0 to 3, 8 and 9    6 bytes
 	//	sequential  bytes 8, 9, 6, 7 and 0 to 5, as      4 bytes, the lower 32 bits, and
 	//	_at_end     the server stores them, likewise     the upper 16, before it
 	//
@@ -52,6 +53,9 @@ func (s *UUIDv7) RowPrefix(ctx context.Context, l dialect.Layout) (prefix string
 // RowPrefix implements [RowSource]. The statement has a millisecond that no other key
 // has.
 func (s *COMB) RowPrefix(_ context.Context, l dialect.Layout) (prefix string, before int64, err error) {
+	if err := combIn(l); err != nil {
+		return "", 0, err
+	}
 	var random [combTailSize]byte
 	if err := s.rand.fill(random[:]); err != nil {
 		return "", 0, err
@@ -87,7 +91,7 @@ func (s *COMB) ownMilli() (int64, error) {
 // has: the next key of the same millisecond could be greater by less than the number of
 // rows.
 func (s *ULID) RowPrefix(ctx context.Context, l dialect.Layout) (prefix string, before int64, err error) {
-	if l == dialect.SequentialAtEnd {
+	if noULID(l) {
 		return "", 0, anchor.Endf("%w: a ulid with %s", ErrLayout, l)
 	}
 	var seed [seedSize]byte
@@ -145,6 +149,9 @@ func rowPrefix(key [16]byte, l dialect.Layout) (prefix string, before int64) {
 	switch l {
 	case dialect.SequentialAsBinary:
 		return hex.EncodeToString(key[:prefixSize]), before
+	case dialect.Swapped:
+		stored := dialect.Swap(key)
+		return hex.EncodeToString(stored[:prefixSize]), before
 	case dialect.SequentialAtEnd:
 		stored := [prefixSize]byte{key[8], key[9], key[6], key[7]}
 		copy(stored[4:], key[:6])

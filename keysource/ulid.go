@@ -50,12 +50,15 @@ func NewULID(env Env) *ULID {
 // Next returns r.N keys in ascending order: text of 26 upper-case characters
 // of Crockford's base 32 for [dialect.SequentialAsString], 16 bytes for
 // [dialect.SequentialAsBinary]. It returns [ErrLayout] for
-// [dialect.SequentialAtEnd], as a ULID is no uniqueidentifier; [ErrCount];
+// other layouts, as a ULID is no UUID; [ErrCount];
 // [ErrEntropy]; [ErrClock] for a time before 1970 or after 10889-08-02; or the
 // context's error when that ends while the keys are ahead of the clock.
 func (s *ULID) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 	return fresh(ctx, s, r)
 }
+
+// noULID reports whether no ULID is sent in a layout.
+func noULID(l dialect.Layout) bool { return l == dialect.SequentialAtEnd || l == dialect.Swapped }
 
 // Append is like Next, but appends the keys to room; see [Source].
 func (s *ULID) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
@@ -107,7 +110,7 @@ func (s *ULID) keys(ctx context.Context, seeds []byte, r Request) (ulid, []byte,
 	switch {
 	case r.N < 1:
 		return ulid{}, nil, ErrCount
-	case r.Layout == dialect.SequentialAtEnd:
+	case noULID(r.Layout):
 		return ulid{}, nil, anchor.Endf("%w: a ulid with %s", ErrLayout, r.Layout)
 	}
 	if r.N*seedSize > len(seeds) {

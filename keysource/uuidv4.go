@@ -47,7 +47,7 @@ func (s *UUIDv4) Append(_ context.Context, room []driver.Value, r Request) ([]dr
 		}
 		return append(room, layout.Value(one[0])), nil
 	}
-	if layout == dialect.SequentialAsBinary {
+	if layout.Bytes() {
 		return appendBinary(context.Background(), s, room, r)
 	}
 	keys := boxing.Grow(room, r.N)

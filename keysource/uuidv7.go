@@ -58,8 +58,8 @@ func NewUUIDv7(env Env) *UUIDv7 {
 	return s
 }
 
-// Next returns r.N keys in ascending order, in any layout: lower-case text of
-// 36 characters, or 16 bytes, see [dialect.Layout]. It returns [ErrCount],
+// Next returns r.N keys in any layout: lower-case text of 36 characters, or 16 bytes, see
+// [dialect.Layout]. They ascend, but in [dialect.Swapped]. It returns [ErrCount],
 // [ErrEntropy], [ErrClock] for a time before 1970 or after 10889-08-02, or the
 // context's error when that ends while the keys are ahead of the clock.
 func (s *UUIDv7) Next(ctx context.Context, r Request) ([]driver.Value, error) {
@@ -69,7 +69,7 @@ func (s *UUIDv7) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 // Append is like Next, but appends the keys to room; see [Source].
 func (s *UUIDv7) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	switch {
-	case r.N == 1 && s.rand.r == nil && r.Layout != dialect.SequentialAsBinary:
+	case r.N == 1 && s.rand.r == nil && !r.Layout.Bytes():
 		return s.appendOneText(ctx, room, r.Layout)
 	case r.N == 1:
 		key, err := s.Key16(ctx, r.Layout)
@@ -78,7 +78,7 @@ func (s *UUIDv7) Append(ctx context.Context, room []driver.Value, r Request) ([]
 		}
 		return append(room, r.Layout.Value(key)), nil
 	}
-	if r.Layout == dialect.SequentialAsBinary {
+	if r.Layout.Bytes() {
 		return appendBinary(ctx, s, room, r)
 	}
 	d, err := s.draw(ctx, r.N)

@@ -11,7 +11,7 @@ var combKind = kind{
 	name:      KindCOMB,
 	doc:       "48 bits of time and 80 random bits, as .NET programs make them",
 	guarantee: Guarantee{Unique: UniqueByChance, Ordered: OrderedByMillisecond},
-	layouts:   layouts,
+	layouts:   []dialect.Layout{dialect.SequentialAsString, dialect.SequentialAsBinary, dialect.SequentialAtEnd},
 	fields:    []*sourceField{epochField},
 	check:     checkCOMB,
 	defaults: func(s *Source, _ *dialect.Dialect) {

@@ -110,7 +110,7 @@ func TestCompileGo(t *testing.T) {
 		{"fill of a key", one(policy.Table{Keys: []policy.Key{{Column: "id", Fill: 32}}}),
 			`policy: table "orders": key 1: fill: unknown bits 0x20; use the constants of package policy`},
 		{"layout", one(policy.Table{Column: "id", Layout: "x"}),
-			`policy: table "orders": unknown layout "x"; there are string, binary and sequential_at_end`},
+			`policy: table "orders": unknown layout "x"; there are string, binary, sequential_at_end and swapped`},
 		{"two sources", one(policy.Table{Column: "id", Source: "ulid", InPlace: &policy.Source{Kind: "ulid"}}),
 			`policy: table "orders": source: a name and a source in place; take one`},
 		{"source without kind", one(policy.Table{Column: "id", InPlace: &policy.Source{}}),

@@ -76,7 +76,7 @@ var (
 )
 
 const (
-	layoutDoc = "How the keys are sent. string: as text, a UUID in 36 characters and an integer in decimal digits; binary: as 16 bytes; sequential_at_end: as the text of a uniqueidentifier whose order in an index of SQL Server is the order of generation. Left out, integers are sent as integers, and UUIDs as binary on Oracle, sequential_at_end on SQL Server and string elsewhere."
+	layoutDoc = "How the keys are sent. string: as text, a UUID in 36 characters and an integer in decimal digits; binary: as 16 bytes; swapped: as the 16 bytes of MySQL's UUID_TO_BIN(uuid, 1), in which a uuidv7 is not ordered, for tables that have them; sequential_at_end: as the text of a uniqueidentifier whose order in an index of SQL Server is the order of generation. Left out, integers are sent as integers, and UUIDs as binary on Oracle, sequential_at_end on SQL Server and string elsewhere."
 	bitsDoc   = "How many bits an integer key may have: 31 as an INT, 53 as a number of JavaScript, 63 as a BIGINT. Of columns that share a state, the least counts."
 	sourceDoc = "What makes the keys: a kind, the name of an entry of sources, or a source of this column alone."
 )

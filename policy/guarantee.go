@@ -1,5 +1,7 @@
 package policy
 
+import "github.com/keyfill/keyfill/dialect"
+
 // Guarantee describes the keys of a source in its default layout. It holds for all keys
 // that the source makes, whether their rows are stored or not. There is one exception: a
 // source whose state is written in the statement's own transaction makes the keys of a
@@ -23,6 +25,14 @@ type Guarantee struct {
 
 	// Unguessable reports whether a key cannot be predicted from other keys.
 	Unguessable bool
+}
+
+// In returns the guarantee of keys in a layout: in [dialect.Swapped] they are not ordered.
+func (g Guarantee) In(l dialect.Layout) Guarantee {
+	if l == dialect.Swapped {
+		g.Ordered = NotOrdered
+	}
+	return g
 }
 
 // Uniqueness is why a source makes no key twice.

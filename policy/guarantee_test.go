@@ -114,6 +114,9 @@ func guaranteeTable() string {
 			}
 			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", methodName(s), who, c, onGalera(s, engines[c]))
 		}
+		if g, _ := policy.Guarantees(s, dialect.MySQL()); s.Kind == policy.KindUUIDv7 {
+			fmt.Fprintf(&b, "| %s, `layout: swapped` | all | %s | the same |\n", methodName(s), cells(g.In(dialect.Swapped)))
+		}
 	}
 	return b.String()
 }

@@ -71,8 +71,9 @@ type kind struct {
 	open func(Source, keysource.Env) (keysource.Source, error)
 }
 
+// layouts are the layouts of UUIDs, which are all that there are.
 var layouts = []dialect.Layout{
-	dialect.SequentialAsString, dialect.SequentialAsBinary, dialect.SequentialAtEnd,
+	dialect.SequentialAsString, dialect.SequentialAsBinary, dialect.SequentialAtEnd, dialect.Swapped,
 }
 
 // asText is the list of layouts of keys that can only be sent as text.

@@ -53,6 +53,7 @@ type Stored interface {
 //	no method                  the text: prefix, underscore, 26 characters
 //	dialect.SequentialAsString the text of the UUID, 36 characters
 //	dialect.SequentialAsBinary 16 bytes
+//	dialect.Swapped            16 bytes, as UUID_TO_BIN(uuid, 1) of MySQL makes them
 //	dialect.SequentialAtEnd    36 characters, which SQL Server sorts by time
 //
 // NULL is no ID: use sql.Null[ID[T]] for a column that may be NULL.
@@ -92,6 +93,10 @@ func Parse[T Type](text string) (ID[T], error) {
 //
 // if their UUIDs are of version 7. It is [keysource.UUIDv7Bounds] for ids, with its errors.
 func Bounds[T Type](from, to time.Time) (low, high ID[T], err error) {
+	if layout, _ := layoutOf[T](); layout == dialect.Swapped {
+		_, _, err := keysource.UUIDv7Bounds(from, to, layout)
+		return low, high, err
+	}
 	first, last, err := keysource.UUIDv7Bounds(from, to, dialect.SequentialAsBinary)
 	if err != nil {
 		return low, high, err
@@ -139,7 +144,7 @@ func (id *ID[T]) UnmarshalText(text []byte) error {
 }
 
 // Value returns what is sent to a column (driver.Valuer): a string, or 16 bytes for
-// [dialect.SequentialAsBinary]. Its error wraps [ErrPrefix] if T has a prefix that cannot be
+// [dialect.SequentialAsBinary] and [dialect.Swapped]. Its error wraps [ErrPrefix] if T has a prefix that cannot be
 // used.
 func (id ID[T]) Value() (driver.Value, error) {
 	if layout, ok := layoutOf[T](); ok {
@@ -195,8 +200,11 @@ func scan[T Type](text string) (ID[T], error) {
 		return read, err
 	case len(text) == bytesSize:
 		key := [16]byte([]byte(text))
-		if layout == dialect.SequentialAtEnd {
+		switch layout {
+		case dialect.SequentialAtEnd:
 			key = dialect.FromAtEnd(dialect.MixedEndian(key))
+		case dialect.Swapped:
+			key = dialect.Unswap(key)
 		}
 		return ID[T]{key: key}, nil
 	case len(text) == uuidSize:

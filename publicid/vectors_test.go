@@ -64,8 +64,8 @@ func timeVectors(t *testing.T) section {
 		{"uuidv7", "", 8, false, allLayouts, func(e keysource.Env) keysource.Source { return keysource.NewUUIDv7(e) }},
 		{"uuidv4", "", 16, true, allLayouts, func(e keysource.Env) keysource.Source { return keysource.NewUUIDv4(e) }},
 		{"ulid", "", 10, false, allLayouts[:2], func(e keysource.Env) keysource.Source { return keysource.NewULID(e) }},
-		{"comb", "dotnet", 10, false, allLayouts, func(e keysource.Env) keysource.Source { return keysource.NewCOMB(e, keysource.EpochDotNet) }},
-		{"comb", "unix", 10, false, allLayouts, func(e keysource.Env) keysource.Source { return keysource.NewCOMB(e, keysource.EpochUnix) }},
+		{"comb", "dotnet", 10, false, allLayouts[:3], func(e keysource.Env) keysource.Source { return keysource.NewCOMB(e, keysource.EpochDotNet) }},
+		{"comb", "unix", 10, false, allLayouts[:3], func(e keysource.Env) keysource.Source { return keysource.NewCOMB(e, keysource.EpochUnix) }},
 	} {
 		for i, at := range vectorTimes {
 			random := bytes.Repeat([]byte{0, 0xff, byte(16*i + 1), byte(0x5a << i)}, 4)[:kind.random]
@@ -94,7 +94,7 @@ func timeVectors(t *testing.T) section {
 	return s
 }
 
-var allLayouts = []dialect.Layout{dialect.SequentialAsString, dialect.SequentialAsBinary, dialect.SequentialAtEnd}
+var allLayouts = []dialect.Layout{dialect.SequentialAsString, dialect.SequentialAsBinary, dialect.SequentialAtEnd, dialect.Swapped}
 
 // snowflakeVectors are integers of a time, a worker and a sequence.
 func snowflakeVectors(t *testing.T) (keys, composites section) {
@@ -169,7 +169,7 @@ func boundVectors(t *testing.T) section {
 			}
 			s.add(append(f, "from", times[0], "to", times[1], "low", shown(low), "high", shown(high))...)
 		}
-		for _, l := range allLayouts {
+		for _, l := range allLayouts[:3] {
 			low, high, err := keysource.UUIDv7Bounds(times[0], times[1], l)
 			add(low, high, err, "kind", "uuidv7", "layout", l)
 			for _, epoch := range []keysource.Epoch{keysource.EpochDotNet, keysource.EpochUnix} {

@@ -88,13 +88,14 @@ source that counts say --driver and --dsn too, and the numbers are spent.
 	}
 	flags := cmd.Flags()
 	flags.IntVarP(&n, "number", "n", 1, "how many keys")
-	flags.StringVar(&layout, "layout", string(dialect.SequentialAsString), "string, binary, sequential_at_end")
+	flags.StringVar(&layout, "layout", string(dialect.SequentialAsString), "string, or binary, sequential_at_end, swapped")
+	flags.Lookup("layout").DefValue = "" // the usage says it in one line
 	flags.StringVar(&at, "at", "", "the `time`, or a day, as 2026-11-28T15:04:05Z")
 	flags.StringVar(&epoch, "epoch", "", "of a comb: dotnet (since 0001-01-01) or unix (1970)")
 	addTableKeys(cmd, &from)
 	addDatabaseAs(cmd, &from.Database, strings.Join(database.Drivers(), ", "))
 	completes(cmd, "driver", database.Drivers()...)
-	completes(cmd, "layout", "string", "binary", "sequential_at_end")
+	completes(cmd, "layout", "string", "binary", "sequential_at_end", "swapped")
 	completes(cmd, "epoch", "dotnet", "unix")
 	return cmd
 }

@@ -26,6 +26,11 @@ var mariadbFaults = []fault{
 		rule: "comb", table: "orders", column: "id", line: 3,
 	},
 	{
+		name: "a swapped uuidv7", schema: []string{"CREATE TABLE orders (id BINARY(16) PRIMARY KEY)"},
+		policy: "  orders: {column: id, source: uuidv7, layout: swapped}\n", fixed: "  orders: {column: id, source: uuidv7, layout: binary}\n",
+		rule: "unordered", table: "orders", column: "id", line: 3, says: "not ordered",
+	},
+	{
 		name: "collation without case", schema: []string{"CREATE TABLE orders (id VARCHAR(8) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci PRIMARY KEY)"},
 		policy: "  orders: {column: id, source: {kind: coprime, length: 8, alphabet: base62, collation: binary, ensure_schema: true}}\n",
 		rule:   "collation", table: "orders", column: "id", line: 3, says: "ascii_bin",

@@ -192,8 +192,8 @@ func (c *Column) typeProblem(k Key) string {
 		return c.decimalProblem(k.maxBits())
 	case k.Integer:
 		return c.integerProblem()
-	case k.Layout == dialect.SequentialAsBinary:
-		return c.bytesProblem()
+	case k.Layout.Bytes():
+		return c.bytesProblem(k.Layout)
 	}
 	return c.textProblem(k)
 }
@@ -221,10 +221,10 @@ func (c *Column) integerProblem() string {
 	return c.Type + " takes no integers: use source uuidv7, or make it an integer column"
 }
 
-// keyBytes is the size of a UUID that is sent as bytes (layout binary).
+// keyBytes is the size of a UUID that is sent as bytes (layout binary or swapped).
 const keyBytes = 16
 
-func (c *Column) bytesProblem() string {
+func (c *Column) bytesProblem(l dialect.Layout) string {
 	switch {
 	case c.Binary && c.Length != 0 && c.Length < keyBytes:
 		return fmt.Sprintf("%s is too short for keys of %d bytes: make it longer", c.Type, keyBytes)
@@ -233,7 +233,7 @@ func (c *Column) bytesProblem() string {
 	case c.Integer && !c.Text:
 		return c.Type + " takes integers: use source sequence, or make it a column of 16 bytes"
 	}
-	return c.Type + " takes text: leave layout: binary out, or make it a column of 16 bytes"
+	return fmt.Sprintf("%s takes text: leave layout: %s out, or make it a column of %d bytes", c.Type, l, keyBytes)
 }
 
 // uuidLength is how many characters the text of a UUID has.

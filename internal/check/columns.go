@@ -33,9 +33,22 @@ func (c *checker) lookAtColumns() error {
 			c.lookAtUnique(t, i, col)
 			c.lookAtTrigger(t, i, col)
 			c.lookAtDefault(t, i, col)
+			c.lookAtOrder(t, i, col)
 		}
 	}
 	return nil
+}
+
+// lookAtOrder adds a finding if the layout undoes the order that the source promises.
+func (c *checker) lookAtOrder(t *target, i int, col *catalog.Column) {
+	k := &t.table.KeyColumns[i]
+	g, ok := policy.Guarantees(k.Rule.Source, c.d)
+	if !ok || g.In(k.Layout).Ordered == g.Ordered {
+		return
+	}
+	c.add(Finding{Severity: Warning, Rule: ruleUnordered, Table: t.found.Name, Column: col.Name, Line: t.lines(i).Layout, Class: Later,
+		Message: fmt.Sprintf("keys of %s are not ordered in the layout %s, so that rows land all over the index, and no range of keys is a range of time", k.Rule.Source.Kind, k.Layout),
+		Remedy:  "in the policy, for table " + t.entry.Name + ": layout: binary; leave it if the table has keys of UUID_TO_BIN(uuid, 1)"})
 }
 
 // ruleOf maps the errors of catalog.Table.Problems to the rules of the findings.
@@ -173,9 +186,9 @@ func (c *checker) cureNarrow(t *target, col *catalog.Column, inPolicy func(strin
 func (c *checker) cureType(t *target, wanted catalog.Key, col *catalog.Column, inPolicy func(string) string) string {
 	isUUID := !wanted.Integer && !wanted.State
 	switch {
-	case isUUID && wanted.Layout != dialect.SequentialAsBinary && col.Binary && !col.Text && (col.Length == 0 || col.Length == 16):
+	case isUUID && !wanted.Layout.Bytes() && col.Binary && !col.Text && (col.Length == 0 || col.Length == 16):
 		return inPolicy("layout: binary")
-	case isUUID && wanted.Layout == dialect.SequentialAsBinary && (col.UUID || col.Text && (col.Length == 0 || col.Length >= 36)):
+	case isUUID && wanted.Layout.Bytes() && (col.UUID || col.Text && (col.Length == 0 || col.Length >= 36)):
 		return inPolicy("layout: string")
 	case isUUID && col.Integer && !col.Text && col.Bits >= 63:
 		return inPolicy("source: {kind: sequence, ensure_schema: true}")

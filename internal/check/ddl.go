@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
@@ -120,7 +119,7 @@ func (c *checker) typeFor(wanted catalog.Key, col *catalog.Column) string {
 	switch {
 	case wanted.Integer && wanted.Layout == "":
 		return e.types.integer
-	case wanted.Layout == dialect.SequentialAsBinary:
+	case wanted.Layout.Bytes():
 		return e.types.bytes
 	case wanted.Length == table.UUIDLength && !wanted.State && !col.Text:
 		kind = e.types.uuid

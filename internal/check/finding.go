@@ -87,6 +87,7 @@ const (
 	ruleTriggerFills    = "trigger-fills"
 	ruleTwoWay          = "two-way"
 	ruleType            = "type"
+	ruleUnordered       = "unordered"
 	ruleWorker          = "worker"
 )
 
@@ -97,7 +98,7 @@ func Rules() []string {
 		ruleGalera, ruleGenerated, ruleHandback, ruleIdentityAlways, ruleKeyTable, ruleLease, ruleNarrow, ruleNoColumn, ruleNoDefault, ruleNoRule,
 		ruleNoTable, ruleNotLooked, ruleNotUnique, ruleNullable, ruleProxy, ruleReadOnly, ruleRights, ruleRunsOut,
 		ruleScope, ruleSecondName, ruleSequence, ruleSessionRead, ruleState, ruleStateBehind, ruleStateMissing, ruleStateParameters, ruleStateTables,
-		ruleStore, ruleCase, ruleTriggerFills, ruleTwoWay, ruleType, ruleWorker,
+		ruleStore, ruleCase, ruleTriggerFills, ruleTwoWay, ruleType, ruleUnordered, ruleWorker,
 	}
 }
 

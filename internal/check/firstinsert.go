@@ -62,14 +62,14 @@ func refusesTypeSQLite(c *checker, t *catalog.Listed, _ catalog.Key, col *catalo
 // the text \x…, and text as the bytes of its characters.
 func refusesTypePostgreSQL(_ *checker, _ *catalog.Listed, wanted catalog.Key, col *catalog.Column, _ string) bool {
 	const hexLength = 34
-	isBinary := wanted.Layout == dialect.SequentialAsBinary
+	isBinary := wanted.Layout.Bytes()
 	return !(isBinary && col.Text && (col.Length == 0 || col.Length >= hexLength) || !isBinary && col.Binary)
 }
 
 // refusesTypeMySQL returns false if the engine cuts the key or stores it as a number, as
 // it does unless sql_mode has a word that begins with STRICT_.
 func refusesTypeMySQL(_ *checker, _ *catalog.Listed, wanted catalog.Key, col *catalog.Column, mode string) bool {
-	isBinary := wanted.Layout == dialect.SequentialAsBinary
+	isBinary := wanted.Layout.Bytes()
 	switch {
 	case !strings.Contains(mode, strict), isBinary && col.UUID:
 		return false

@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"slices"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
@@ -87,7 +86,7 @@ func changesBytes(ctx context.Context, c *execution.Conn, p *plans.Plan, in sess
 // bindsBytes reports whether a key of the plan consists of bytes.
 func bindsBytes(p *plans.Plan) bool {
 	return slices.ContainsFunc(p.Draws, func(d plans.Draw) bool {
-		return table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout == dialect.SequentialAsBinary
+		return table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout.Bytes()
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/table"
@@ -80,6 +79,6 @@ func isLater(ctx context.Context, c *execution.Conn, p *plans.Plan) error {
 // versions have.
 func CallsLater(p *plans.Plan) bool {
 	return p.Tails() && slices.ContainsFunc(p.Draws, func(d plans.Draw) bool {
-		return table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout == dialect.SequentialAsBinary
+		return table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout.Bytes()
 	})
 }

@@ -70,7 +70,7 @@ func (k *Column) sqlType() string {
 		return "text"
 	case k.IsInteger():
 		return "bigint"
-	case k.Layout == dialect.SequentialAsBinary:
+	case k.Layout.Bytes():
 		return "bytea"
 	}
 	return "uuid"
@@ -139,6 +139,9 @@ func (k *Column) Reported(v driver.Value) any {
 		return v
 	case []byte:
 		if len(v) == 16 && !k.text && !k.IsInteger() {
+			if k.Layout == dialect.Swapped {
+				return uuid.UUID(dialect.Unswap([16]byte(v)))
+			}
 			return uuid.UUID(v)
 		}
 		return k.Reported(string(v))
