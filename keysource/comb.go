@@ -115,11 +115,11 @@ func (s *COMB) Append(ctx context.Context, room []driver.Value, r Request) ([]dr
 	return room, nil
 }
 
-// combIn returns an error if combs are not sent in a layout: the swapped groups are those
-// of a UUID with a version.
+// combIn returns an error for a layout in which combs are not sent: only a UUID with a
+// version has the groups that are swapped.
 func combIn(l dialect.Layout) error {
 	if l == dialect.Swapped {
-		return anchor.Endf("%w: a comb with %s", ErrLayout, l)
+		return anchor.Endf("%w: a comb with %s: use %s", ErrLayout, l, dialect.SequentialAsBinary)
 	}
 	return nil
 }
