@@ -172,7 +172,7 @@ const (
 // texts are the messages of the reasons, for developers.
 var texts = map[Reason]string{
 	ErrNoColumnList:      "the INSERT has no column list: name the columns in it, or list all of the table's under columns: in the policy",
-	ErrColumnCount:       "a row has another number of values than there are columns: name the columns in the INSERT",
+	ErrColumnCount:       "a row has another number of values than there are columns: name the columns, and pass an id of 16 bytes as text",
 	ErrSelect:            "the rows come from a query, and the engine can neither make nor number the keys of this source (it numbers uuidv7, comb, ulid and integers that are counted up; PostgreSQL makes a uuidv4, MariaDB from 11.7): take another source, name the key column and select its values, or send the rows with VALUES",
 	ErrSelectForm:        "the rows come from a query that cannot be numbered exactly (it changes data or variables, is read by ON DUPLICATE KEY UPDATE, or has * beside values without a type): name the key column and select its values",
 	ErrSelectValues:      "the rows come from a query that the engine numbers in a temporary table, and there this value may become another one, as a quotient of integers loses digits: cast it to its column's type, as in CAST(a / b AS DECIMAL(20,10)), name the key column and select its values, or on MariaDB give the key AUTO_INCREMENT, which needs no temporary table",

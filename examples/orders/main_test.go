@@ -15,7 +15,7 @@ import (
 
 var postgresql = testdb.New(testdb.PostgreSQL())
 
-func TestMain(m *testing.M) { testdb.Main(m, postgresql) }
+func TestMain(m *testing.M) { testdb.Main(m, postgresql, mariadb) }
 
 // ask sends a request, and reads the answer of 200 into a T.
 func ask[T any](t *testing.T, h http.Handler, method, url, body string, status int) (read T) {
