@@ -199,6 +199,7 @@ var arrows = map[string][]string{
 		module + "/internal/rewrite/plans",
 		module + "/internal/rewrite/words",
 		module + "/internal/sqlcode",
+		module + "/internal/typeid",
 		module + "/internal/store",
 		module + "/internal/store/sequence",
 		module + "/internal/store/upstream",
@@ -445,7 +446,7 @@ var arrows = map[string][]string{
 	"internal/store/scope":         {module + "/internal/anchor", module + "/internal/calendar", module + "/internal/store", module + "/internal/store/engine", module + "/internal/store/keycolumn", module + "/internal/store/sequence", module + "/internal/store/staterow", module + "/keysource"},
 	"internal/store/worker":        {module + "/dialect", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/binding", module + "/internal/store/engine", module + "/internal/store/schema", module + "/internal/store/staterow", module + "/keysource"},
 	"internal/store/fakedb":        {module + "/dialect", module + "/internal/store", module + "/internal/store/sequence", "golang.org/x/tools/txtar"}, // for tests
-	"policy":                       {module + "/dialect", module + "/internal/anchor", module + "/internal/calendar", module + "/internal/counting", module + "/internal/glob", module + "/internal/nearest", module + "/internal/numberformat", module + "/keysource", "go.yaml.in/yaml/v3"},
+	"policy":                       {module + "/dialect", module + "/internal/anchor", module + "/internal/calendar", module + "/internal/counting", module + "/internal/glob", module + "/internal/nearest", module + "/internal/numberformat", module + "/internal/typeid", module + "/keysource", "go.yaml.in/yaml/v3"},
 	// The floors of the rewriting: each stands on some of the ones above.
 	"rewrite":                   {},
 	"internal/rewrite/scan":     {module + "/dialect"},
@@ -453,7 +454,7 @@ var arrows = map[string][]string{
 	"internal/rewrite/reader":   {module + "/dialect", module + "/internal/rewrite/scan", module + "/internal/rewrite/words", module + "/rewrite"},
 	"internal/rewrite/effects":  {module + "/dialect", module + "/internal/rewrite/reader", module + "/internal/rewrite/scan", module + "/internal/rewrite/words"},
 	"internal/rewrite/selects":  {module + "/dialect", module + "/internal/rewrite/reader", module + "/internal/rewrite/scan", module + "/internal/rewrite/words", module + "/rewrite"},
-	"internal/rewrite/plans":    {module + "/dialect", module + "/internal/rewrite/effects", module + "/internal/rewrite/reader", module + "/internal/rewrite/scan", module + "/internal/rewrite/selects", module + "/internal/rewrite/words", module + "/rewrite"},
+	"internal/rewrite/plans":    {module + "/dialect", module + "/internal/rewrite/effects", module + "/internal/rewrite/reader", module + "/internal/rewrite/scan", module + "/internal/rewrite/selects", module + "/internal/rewrite/words", module + "/internal/typeid", module + "/rewrite"},
 	"internal/rewrite/bind":     {module + "/dialect", module + "/internal/rewrite/plans", module + "/internal/rewrite/reader", module + "/internal/rewrite/scan", module + "/rewrite"},
 	"internal/rewrite/rowcount": {module + "/internal/rewrite/bind", module + "/internal/rewrite/plans", module + "/internal/rewrite/reader", module + "/internal/rewrite/scan", module + "/internal/rewrite/selects"},
 	"internal/rewrite/inserts":  {module + "/dialect", module + "/internal/rewrite/effects", module + "/internal/rewrite/plans", module + "/internal/rewrite/reader", module + "/internal/rewrite/scan", module + "/internal/rewrite/selects", module + "/internal/rewrite/words", module + "/rewrite"},

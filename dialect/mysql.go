@@ -73,8 +73,9 @@ var mysql = Dialect{
 		// MySQL 8.4 manual, "UUID_SHORT()": each call counts its lower 56 bits up.
 		PerRow: "(UUID_SHORT() & 140737488355327)",
 		Tails: Tails{
-			UUID: "CONCAT({prefix}, LPAD(LOWER(HEX({before} + {row})), 12, '0'))",
-			ULID: "CONCAT({prefix}, LPAD(HEX({before} + {row}), 12, '0'))",
+			UUID:   "CONCAT({prefix}, LPAD(LOWER(HEX({before} + {row})), 12, '0'))",
+			ULID:   "CONCAT({prefix}, LPAD(HEX({before} + {row}), 12, '0'))",
+			TypeID: "CONCAT({prefix}, LPAD(LOWER(HEX({before} + {row})), 12, '0'))",
 			// UNHEX reads bytes, so it returns NULL where the session's strings are UTF-16.
 			Binary: "UNHEX(CONVERT(CONCAT({prefix}, LPAD(HEX({before} + {row}), 12, '0')) USING latin1))",
 		},

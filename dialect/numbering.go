@@ -88,19 +88,18 @@ type Function struct {
 
 // Tails are the expressions that make the keys of the rows of a query, by the form in
 // which the keys are sent: {prefix} is the part that all keys share, text of hexadecimal
-// digits and hyphens, {before} the number before the first key's, and {row} the number of
+// digits and hyphens, or of the digits of ULIDs or the characters of TypeIDs, {before} the number before the first key's, and {row} the number of
 // a row. The sum of both has 48 bits, highest byte first; see [Layout] for where they
 // stand. An expression is empty if the engine cannot make such keys.
 type Tails struct {
-	UUID, Binary, AtEnd, ULID string
+	UUID, Binary, AtEnd, ULID, TypeID string
 
 	// Major and Minor are the first version that has the functions in Binary; 0 if all
 	// versions have them.
 	Major, Minor int
 }
 
-// Of returns the expression for keys of a layout. ulid reports whether text keys are
-// ULIDs.
+// Of returns the expression for UUIDs of a layout, or for ULIDs.
 func (t *Tails) Of(l Layout, ulid bool) string {
 	switch {
 	case l.Bytes():

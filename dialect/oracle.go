@@ -45,6 +45,7 @@ var oracle = Dialect{
 		Tails: Tails{
 			UUID:   "{prefix} || LOWER(TO_CHAR({before} + {row}, 'FM0XXXXXXXXXXX'))",
 			ULID:   "{prefix} || TO_CHAR({before} + {row}, 'FM0XXXXXXXXXXX')",
+			TypeID: "{prefix} || LOWER(TO_CHAR({before} + {row}, 'FM0XXXXXXXXXXX'))",
 			Binary: "HEXTORAW({prefix} || TO_CHAR({before} + {row}, 'FM0XXXXXXXXXXX'))",
 		},
 		Flat:         true, // SQL Language Reference 23, "SELECT", restrictions on subquery factoring

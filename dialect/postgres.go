@@ -58,6 +58,7 @@ var postgres = Dialect{
 		Tails: Tails{
 			UUID:   "CAST(CAST({prefix} AS text) || LPAD(TO_HEX(CAST({before} AS bigint) + {row}), 12, '0') AS uuid)",
 			ULID:   "CAST({prefix} AS text) || UPPER(LPAD(TO_HEX(CAST({before} AS bigint) + {row}), 12, '0'))",
+			TypeID: "CAST({prefix} AS text) || LPAD(TO_HEX(CAST({before} AS bigint) + {row}), 12, '0')",
 			Binary: "DECODE(CAST({prefix} AS text) || LPAD(TO_HEX(CAST({before} AS bigint) + {row}), 12, '0'), 'hex')",
 		},
 		LooseNames: true,

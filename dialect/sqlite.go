@@ -58,6 +58,7 @@ var sqlite = Dialect{
 		Tails: Tails{
 			UUID:   "{prefix} || printf('%012x', {before} + {row})",
 			ULID:   "{prefix} || printf('%012X', {before} + {row})",
+			TypeID: "{prefix} || printf('%012x', {before} + {row})",
 			Binary: "UNHEX({prefix} || printf('%012x', {before} + {row}))",
 			Major:  3,
 			Minor:  41,

@@ -65,6 +65,7 @@ var sqlserver = Dialect{
 		Tails: Tails{
 			UUID:   "{prefix} + LOWER(CONVERT(char(12), SUBSTRING(" + sqlserverTail + ", 3, 6), 2))",
 			ULID:   "{prefix} + CONVERT(char(12), SUBSTRING(" + sqlserverTail + ", 3, 6), 2)",
+			TypeID: "{prefix} + LOWER(CONVERT(char(12), SUBSTRING(" + sqlserverTail + ", 3, 6), 2))",
 			Binary: "CONVERT(binary(10), {prefix}, 2) + SUBSTRING(" + sqlserverTail + ", 3, 6)",
 			AtEnd: "LOWER(CONVERT(char(36), CAST(SUBSTRING(" + sqlserverTail + ", 5, 4) + SUBSTRING(" + sqlserverTail +
 				", 3, 2) + CONVERT(binary(10), {prefix}, 2) AS uniqueidentifier)))",

@@ -43,10 +43,13 @@ func appendBinary(ctx context.Context, s Source16, room []driver.Value, r Reques
 	return room, nil
 }
 
+// textSize is how many characters the text of a UUID has.
+const textSize = 36
+
 // appendText appends at most chunk keys as text. The texts are parts of one string, so
 // that one allocation serves all.
 func appendText(room []driver.Value, l dialect.Layout, keys [][16]byte) []driver.Value {
-	const size = 36
+	const size = textSize
 	var characters [boxing.Chunk * size]byte
 	b := characters[:0]
 	for _, key := range keys {

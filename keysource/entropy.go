@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/boxing"
 	"github.com/keyfill/keyfill/internal/keyclock"
@@ -135,10 +134,8 @@ type texts struct{ shared strings.Builder }
 // textsTogether is how many texts share one buffer.
 const textsTogether = 8
 
-// next returns the text of a key in a layout.
-func (t *texts) next(l dialect.Layout, key [16]byte) string {
-	var characters [36]byte
-	text := l.AppendText(characters[:0], key)
+// next returns the text of a key as a string.
+func (t *texts) next(text []byte) string {
 	if t.shared.Len()+len(text) > t.shared.Cap() {
 		t.shared.Reset()
 		t.shared.Grow(textsTogether * len(text))

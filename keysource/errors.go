@@ -20,6 +20,9 @@ var (
 	// ErrRange is returned for a range of times whose end is before its beginning.
 	ErrRange = anchor.Last("options", "keysource: the range of times ends before it begins: give the earlier time first")
 
+	// ErrPrefix is returned for a prefix that TypeIDs cannot have.
+	ErrPrefix = anchor.Last("options", "keysource: a prefix needs letters from a to z, 63 at most, with underscores in between only")
+
 	// ErrLayout is returned when the source cannot make keys in the requested layout.
 	ErrLayout = anchor.Last("options", "keysource: no such layout")
 )

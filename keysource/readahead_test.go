@@ -197,7 +197,7 @@ func (f *faulty) Read(b []byte) (int, error) {
 // not have the same ones.
 func TestNothingAhead(t *testing.T) {
 	for _, l := range laws {
-		if l.name == "uuidv7" {
+		if l.name == "uuidv7" || l.name == "typeid" { // which has the keys of a UUIDv7
 			continue
 		}
 		t.Run(l.name, func(t *testing.T) {

@@ -23,7 +23,8 @@ type RowSource interface {
 	//
 	//	            prefix                               number
 	//	string      24 characters of a UUID, or 14       12 hexadecimal digits, of
-	//	            of a ULID                            a ULID in upper case
+	//	            of a ULID, or all but 12 of a        a ULID in upper case
+	//	            TypeID
 	//	binary      bytes 0 to 9, 20 hexadecimal digits  6 bytes
 	//	swapped     bytes 6, 7, 4, 5, 0 to 3, 8 and 9    6 bytes
 	//	sequential  bytes 8, 9, 6, 7 and 0 to 5, as      4 bytes, the lower 32 bits, and
@@ -36,6 +37,7 @@ type RowSource interface {
 var (
 	_ RowSource = (*UUIDv7)(nil)
 	_ RowSource = (*ULID)(nil)
+	_ RowSource = (*TypeID)(nil)
 	_ RowSource = (*COMB)(nil)
 )
 

@@ -25,6 +25,7 @@ var rowSources = []struct {
 }{
 	{"uuidv7", func(e keysource.Env) keysource.RowSource { return keysource.NewUUIDv7(e) }, []dialect.Layout{str, bin, dialect.SequentialAtEnd}},
 	{"ulid", func(e keysource.Env) keysource.RowSource { return keysource.NewULID(e) }, []dialect.Layout{str, bin}},
+	{"typeid", rowsTypeID, []dialect.Layout{str, bin, dialect.SequentialAtEnd}},
 	{"comb", func(e keysource.Env) keysource.RowSource { return keysource.NewCOMB(e, keysource.EpochUnix) },
 		[]dialect.Layout{str, bin, dialect.SequentialAtEnd}},
 }

@@ -106,7 +106,8 @@ func (s *UUIDv7) appendOneText(ctx context.Context, room []driver.Value, l diale
 	w := s.ahead.get(now)
 	var key [16]byte
 	layUUIDv7(&key, tick, w.next())
-	text := w.texts.next(l, key)
+	var characters [textSize]byte
+	text := w.texts.next(l.AppendText(characters[:0], key))
 	s.ahead.put(w)
 	return append(room, text), nil
 }

@@ -267,6 +267,9 @@ func (k *compiler) key(p place, key Key, column string, fill Fill) (sk stateKey,
 	} else {
 		rk.Source = k.complete(p.in("source"), source)
 	}
+	if key.Layout == "" {
+		rk.Prefix = rk.Source.Prefix
+	}
 	rk.Joined = rk.Source.Kind == KindMaxPlusOne || rk.Source.joined()
 	rk.Scope = k.names.foldScope(rk.Source.scope())
 	rk.Contiguous = rk.Scope == nil && kind.integer && slices.Contains(contiguousKinds, rk.Source.Kind)

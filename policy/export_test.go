@@ -61,6 +61,9 @@ func dumpRule(b *strings.Builder, what string, r *Rule) {
 		if k.Source.Epoch != "" {
 			fmt.Fprintf(b, " epoch=%s", k.Source.Epoch)
 		}
+		if k.Source.Prefix != "" {
+			fmt.Fprintf(b, " prefix=%q", k.Prefix)
+		}
 		fmt.Fprintf(b, " layout=%s state=%s fill=[%s]", k.Layout, state, k.Fill)
 		if k.Integer {
 			fmt.Fprintf(b, " max_bits=%d last_insert_id=%s", k.MaxBits, k.LastInsertID)

@@ -93,8 +93,11 @@ var formatted = func() *kind {
 
 // kindOf returns the kind of a source, or nil.
 func kindOf(s Source) *kind {
-	if s.Kind == KindSequence && s.Format != "" {
+	switch {
+	case s.Kind == KindSequence && s.Format != "":
 		return formatted
+	case s.Kind == KindUUIDv7 && s.Prefix != "":
+		return prefixed
 	}
 	return kindByName(s.Kind)
 }

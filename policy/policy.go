@@ -85,6 +85,7 @@ type RuleKey struct {
 	Source Source         // the source to open for the state, with its defaults set; two RuleKeys with equal State have equal Source
 	Layout dialect.Layout // empty for integers that are sent as integers, and only for these
 	Fill   Fill           // never empty
+	Prefix string         // of the keys in the column; empty if the policy names a layout, since the column then holds UUIDs
 
 	Integer bool // whether the source makes integers
 
@@ -135,6 +136,14 @@ type RuleKey struct {
 
 	state template // State
 	fault string   // the message with which StateFor fails; empty if it does not fail
+}
+
+// Sent returns the source that makes the keys as the column holds them: without a prefix
+// if the column holds the UUIDs alone.
+func (k *RuleKey) Sent() Source {
+	s := k.Source
+	s.Prefix = k.Prefix
+	return s
 }
 
 // Match returns the rule for a table, or nil when it is not configured. The names are

@@ -72,6 +72,11 @@ type Source struct {
 	// day from 00:00 UTC, such as 2020-01-01, which is the default.
 	Epoch keysource.Epoch
 
+	// Prefix is the prefix of the keys of a uuidv7, which then are TypeIDs
+	// ([keysource.TypeID]); empty means none. A column whose layout the policy names
+	// holds the UUIDs alone.
+	Prefix string
+
 	// Name is the name of the state (counter) of a sequence or snowflake. Empty means the
 	// name of the entry of [Config.Sources], or table.column for a source in a table's
 	// entry. It may hold {schema}, {table} and, more than once, {value:x} for a value called

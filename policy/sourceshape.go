@@ -27,7 +27,7 @@ func sourceShape() shape[Source] {
 
 // ownFields are the fields of a source except kind, in the order of the reference.
 var ownFields = []*sourceField{
-	epochField, nameField, storeField, upstreamField,
+	epochField, prefixField, nameField, storeField, upstreamField,
 	upstreamBlockField, upstreamLastsField, transactionField, scopeField,
 	lockField, viaField, procedureField, tableField,
 	sequenceField, blockField, minBlockField, maxBlockField,

@@ -120,7 +120,7 @@ func isZero(s *harness.Scratch, value string, k handKey) string {
 		return value + " = 0"
 	}
 	zeros := strings.Repeat("0", 32)
-	texts := fmt.Sprintf("IN ('', '%s', '%s', '%s')", zeros, zeros[:26], "00000000-0000-0000-0000-000000000000")
+	texts := fmt.Sprintf("IN ('', '%[1]s', '%[2]s', '%[3]s', 'cus_%[2]s', 'shop_cus_%[2]s')", zeros, zeros[:26], "00000000-0000-0000-0000-000000000000")
 	switch {
 	case s.IsPostgres():
 		return value + "::text " + texts

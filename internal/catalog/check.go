@@ -25,6 +25,10 @@ type Key struct {
 	// too short.
 	Length int
 
+	// Text reports whether the keys are text that is no UUID's, and Prefixed whether that text
+	// is a UUID with a prefix, which never looks like a number.
+	Text, Prefixed bool
+
 	// State reports whether the keys come from a state (a stored counter) that numbers one
 	// column, so that a second state for the same rows would repeat them.
 	State bool
@@ -85,7 +89,7 @@ func (t *Table) Problems(d *dialect.Dialect, k Key) (all []error) {
 	if c.IdentityAlways {
 		fail(ErrIdentityAlways, "it is %s: %s, or use source identity", c.Identity, c.withoutAlways())
 	}
-	if problem := c.typeProblem(k); problem != "" {
+	if problem := c.typeProblem(d, k); problem != "" {
 		fail(ErrType, "%s", problem)
 	}
 	if problem := c.combProblem(d, k); problem != "" {
@@ -180,7 +184,7 @@ func narrower(bits int) string {
 
 // typeProblem returns why the column cannot hold the keys k, and what to change; empty if
 // it can hold them.
-func (c *Column) typeProblem(k Key) string {
+func (c *Column) typeProblem(d *dialect.Dialect, k Key) string {
 	switch {
 	case c.rounds:
 		return c.Type + " is a floating-point number: make it a column of the key's own type"
@@ -195,7 +199,7 @@ func (c *Column) typeProblem(k Key) string {
 	case k.Layout.Bytes():
 		return c.bytesProblem(k.Layout)
 	}
-	return c.textProblem(k)
+	return c.textProblem(d, k)
 }
 
 func (c *Column) decimalProblem(maxBits int) string {
@@ -239,18 +243,22 @@ func (c *Column) bytesProblem(l dialect.Layout) string {
 // uuidLength is how many characters the text of a UUID has.
 const uuidLength = 36
 
-func (c *Column) textProblem(k Key) string {
+func (c *Column) textProblem(d *dialect.Dialect, k Key) string {
 	switch {
-	case c.numeric && k.Length != 0 && k.Length != uuidLength:
+	case c.numeric && !k.Prefixed && (k.Text || k.Length != 0 && k.Length != uuidLength):
 		return c.Type + " makes a number of text that looks like one, the same of several keys: make it a text column"
 	case c.Text && c.Length != 0 && c.Length < k.Length:
 		return fmt.Sprintf("%s is too short for keys of %d characters: make it longer", c.Type, k.Length)
-	case c.UUID && k.Length != 0 && k.Length != uuidLength:
+	case c.UUID && k.Prefixed:
+		return fmt.Sprintf("%s takes UUIDs, and the keys have a prefix: say layout: %s, which stores the UUID alone, or make it a text column of %d characters", c.Type, d.DefaultLayout, k.Length)
+	case c.UUID && (k.Text || k.Length != 0 && k.Length != uuidLength):
 		return fmt.Sprintf("%s takes UUIDs, and the keys have %d characters: use source uuidv7, or make it a text column", c.Type, k.Length)
 	case c.Text, c.UUID:
 		return ""
 	case c.takesTextAsBytes(k):
 		return ""
+	case c.Binary && k.Prefixed:
+		return fmt.Sprintf("%s takes bytes, and the keys are text: say layout: binary, which stores the UUID alone, or make it a text column of %d characters", c.Type, k.Length)
 	case c.Binary:
 		return c.Type + " takes bytes: say layout: binary, or make it a text column"
 	}

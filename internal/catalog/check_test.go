@@ -132,6 +132,18 @@ var checks = []struct {
 	{"other text", dialect.PostgreSQL(), catalog.Key{Layout: asString, Length: 6}, []string{"char9", "text"}, map[string]string{
 		"uuid": "the column does not take such keys: uuid takes UUIDs, and the keys have 6 characters: use source uuidv7, or make it a text column",
 	}},
+	{"other text as long as a UUID", dialect.PostgreSQL(), catalog.Key{Layout: asString, Length: 36, Text: true}, []string{"char36", "text"}, map[string]string{
+		"uuid": "the column does not take such keys: uuid takes UUIDs, and the keys have 36 characters: use source uuidv7, or make it a text column",
+	}},
+	{"UUID with a prefix", dialect.PostgreSQL(), catalog.Key{Layout: asString, Length: 36, Text: true, Prefixed: true}, []string{"char36", "text", "any"}, map[string]string{
+		"char10": "the column does not take such keys: char(10) is too short for keys of 36 characters: make it longer",
+		"uuid":   "the column does not take such keys: uuid takes UUIDs, and the keys have a prefix: say layout: string, which stores the UUID alone, or make it a text column of 36 characters",
+		"bytea":  "the column does not take such keys: bytea takes bytes, and the keys are text: say layout: binary, which stores the UUID alone, or make it a text column of 36 characters",
+		"big":    "the column does not take such keys: bigint takes integers: use source sequence, or make it a column of the key's own type",
+	}},
+	{"UUID with a prefix on SQL Server", dialect.SQLServer(), catalog.Key{Layout: asString, Length: 30, Text: true, Prefixed: true}, []string{"char36"}, map[string]string{
+		"uuid": "the column does not take such keys: uuid takes UUIDs, and the keys have a prefix: say layout: sequential_at_end, which stores the UUID alone, or make it a text column of 30 characters",
+	}},
 	{"at the end", dialect.SQLServer(), catalog.Key{Layout: atEnd, Length: 36, COMB: true}, []string{"uuid", "char36"}, nil},
 	{"bytes", dialect.MySQL(), catalog.Key{Layout: asBinary}, []string{"bin16", "bytea", "any", "other"}, map[string]string{
 		"bin15":  "the column does not take such keys: binary(15) is too short for keys of 16 bytes: make it longer",

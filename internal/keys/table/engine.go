@@ -219,7 +219,7 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		if session = session && told; session || told && k.LastInsertID == policy.LastInsertIDResult {
 			t.LastIDKey = i
 		}
-		if policy.Stateful(k.Source) || k.Source.Kind == policy.KindCOMB && e.Dialect.Name == dialect.MariaDB().Name {
+		if policy.Stateful(k.Source) || k.Prefix != "" || k.Source.Kind == policy.KindCOMB && e.Dialect.Name == dialect.MariaDB().Name {
 			t.AsksCatalog = true
 		}
 		t.KeyColumns = append(t.KeyColumns, key)

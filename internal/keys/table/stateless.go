@@ -29,14 +29,15 @@ func NewStatelessSources(env keysource.Env) *StatelessSources {
 func (s *StatelessSources) get(k policy.RuleKey) keysource.Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if src := s.all[k.Source]; src != nil {
+	sent := k.Sent()
+	if src := s.all[sent]; src != nil {
 		return src
 	}
-	src, err := policy.NewSource(k.Source, s.env)
+	src, err := policy.NewSource(sent, s.env)
 	if err != nil {
 		// Compile has checked that the source can be made.
 		panic(fmt.Sprintf("keyfill: source %q: %v", k.State, err))
 	}
-	s.all[k.Source] = src
+	s.all[sent] = src
 	return src
 }

@@ -178,7 +178,7 @@ const dummyText = 26
 // EngineFunction returns the engine's own function that makes keys of the column's kind
 // and layout.
 func (k *Column) EngineFunction(d *dialect.Dialect) dialect.Function {
-	if k.Layout != dialect.SequentialAsString {
+	if k.Layout != dialect.SequentialAsString || k.Rule.Prefix != "" {
 		return dialect.Function{}
 	}
 	switch k.Rule.Source.Kind {
@@ -195,6 +195,9 @@ func (k *Column) EngineFunction(d *dialect.Dialect) dialect.Function {
 func (k *Column) tail(d *dialect.Dialect) string {
 	if _, ok := k.Source.(keysource.RowSource); !ok {
 		return ""
+	}
+	if k.Rule.Prefix != "" {
+		return d.Numbering.Tails.TypeID
 	}
 	return d.Numbering.Tails.Of(k.Layout, k.text)
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/numberformat"
+	"github.com/keyfill/keyfill/internal/typeid"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -20,7 +21,9 @@ func (k *Column) Wanted() catalog.Key {
 	length := k.width()
 	if k.Shape == nil && k.Layout == dialect.SequentialAsString && !k.Rule.Integer {
 		length = UUIDLength
-		if k.Rule.Source.Kind == policy.KindULID {
+		if prefix := k.Rule.Prefix; prefix != "" {
+			length = len(prefix) + len("_") + typeid.SuffixSize
+		} else if k.Rule.Source.Kind == policy.KindULID {
 			length = ulidLength
 		}
 	}
@@ -28,6 +31,8 @@ func (k *Column) Wanted() catalog.Key {
 		Column:    k.Name,
 		Length:    length,
 		Integer:   k.Rule.Integer,
+		Text:      k.text && !k.Rule.Integer,
+		Prefixed:  k.Rule.Prefix != "",
 		Layout:    k.Layout,
 		MaxBits:   k.bits(),
 		State:     policy.Stateful(k.Rule.Source),

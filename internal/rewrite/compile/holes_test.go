@@ -14,6 +14,11 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
+// typeID is a Valuer of a text, as publicid.ID is.
+type typeID string
+
+func (id typeID) Value() (driver.Value, error) { return string(id), nil }
+
 func TestHolesErrors(t *testing.T) {
 	my, pg, lite, ms, ora := dialect.MySQL(), dialect.PostgreSQL(), dialect.SQLite(), dialect.SQLServer(), dialect.Oracle()
 	tests := []struct {
@@ -120,6 +125,16 @@ func TestHolesValues(t *testing.T) {
 		{"zero UUID as bytes of text", []byte(zeroText), zeroes, ""},
 		{"zero UUID without hyphens", strings.ReplaceAll(zeroText, "-", ""), zeroes, zeroes},
 		{"zero ULID", strings.Repeat("0", 26), zeroes, zeroes},
+		{"zero TypeID", "cus_" + strings.Repeat("0", 26), zeroes, ""},
+		{"zero TypeID as bytes of text", []byte("shop_cus_" + strings.Repeat("0", 26)), zeroes, ""},
+		{"zero TypeID of 32 characters", "users_" + strings.Repeat("0", 26), zeroes, ""},
+		{"zero TypeID of 36 characters", "customers_" + strings.Repeat("0", 26), zeroes, ""},
+		{"Valuer of the zero TypeID", typeID("cus_" + strings.Repeat("0", 26)), zeroes, ""},
+		{"TypeID", "cus_00000000000000000000000001", "", ""},
+		{"zero TypeID in upper case", "CUS_" + strings.Repeat("0", 26), "", ""},
+		{"zero TypeID with an empty prefix", "_" + strings.Repeat("0", 26), "", ""},
+		{"zero TypeID with a space", "cus_" + strings.Repeat("0", 26) + " ", "", ""},
+		{"27 zeros with a prefix", "cus_" + strings.Repeat("0", 27), "", ""},
 		{"16 zero bytes", make([]byte, 16), zeroes, zeroes},
 		{"[16]byte", [16]byte{}, zeroes, zeroes},
 		{"named [16]byte", bytes16{}, zeroes, zeroes},

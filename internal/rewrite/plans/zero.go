@@ -4,11 +4,12 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/internal/typeid"
 )
 
 // ZeroLiteral reports whether a literal is the zero value that a program sends for "not
-// set": 0 for integers; the empty string and the zero UUID otherwise, also as hexadecimal
-// digits.
+// set": 0 for integers; the empty string, the zero UUID, also as hexadecimal digits, and
+// the zero TypeID otherwise.
 func ZeroLiteral(text string, k scan.Kind, integer bool) bool {
 	if k == scan.Number {
 		text = strings.TrimLeft(strings.TrimLeft(text, "+-"), " \t\r\n")
@@ -56,8 +57,13 @@ func zeroInteger(s string) bool {
 	return allZero(strings.Replace(s, ".", "", 1))
 }
 
-// zeroText reports whether s is empty or a zero UUID or ULID as text.
+// zeroText reports whether s is empty or a zero UUID, ULID or TypeID as text. A zero TypeID
+// is no key whatever its prefix is: that of another type is not stored as a key either.
 func zeroText(s string) bool {
+	if at := strings.LastIndexByte(s, '_'); at > 0 && typeid.CheckPrefix(s[:at]) == nil {
+		s = s[at+1:]
+		return len(s) == typeid.SuffixSize && allZero(s)
+	}
 	switch len(s) {
 	case 0:
 		return true
