@@ -26,6 +26,7 @@ var mergeKeys = []struct {
 	{"uuid as char", "char(36)", "11111111-1111-1111-1111-111111111111", policy.Table{}},
 	{"bytea", "bytea", `\x11111111111111111111111111111111`, policy.Table{Layout: dialect.SequentialAsBinary}},
 	{"ulid", "varchar(26)", "01ARZ3NDEKTSV4RRFFQ69G5FAV", policy.Table{InPlace: &policy.Source{Kind: policy.KindULID}}},
+	{"typeid", "char(30)", "cus_01h455vb4pex5vsknk084sn02q", policy.Table{InPlace: &policy.Source{Kind: policy.KindUUIDv7, Prefix: "cus"}}},
 	{"sequence", "bigint", "1", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 100}}},
 	{"sequence of 31 bits", "int", "1", policy.Table{MaxBits: 31, InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 100}}},
 	{"sequence as text", "text", "1", policy.Table{Layout: dialect.SequentialAsString, InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 100}}},

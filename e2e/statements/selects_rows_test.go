@@ -86,6 +86,7 @@ var rowKeys = map[string][]struct {
 		{"bytes", "BINARY(16)", policy.Table{InPlace: &policy.Source{Kind: policy.KindUUIDv7}, Layout: dialect.SequentialAsBinary}},
 		{"sequence", "BIGINT", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}},
 		{"ulid", "CHAR(26)", policy.Table{InPlace: &policy.Source{Kind: policy.KindULID}}},
+		{"typeid", "VARCHAR(30)", policy.Table{InPlace: &policy.Source{Kind: policy.KindUUIDv7, Prefix: "cus"}}},
 	},
 	"postgres": {
 		{"uuid", "UUID", policy.Table{InPlace: &policy.Source{Kind: policy.KindUUIDv7}}},
@@ -94,6 +95,7 @@ var rowKeys = map[string][]struct {
 		{"sequence", "BIGINT", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}},
 		{"snowflake", "NUMERIC(20)", policy.Table{InPlace: &policy.Source{Kind: policy.KindSnowflake, Worker: new(7), EnsureSchema: true}}},
 		{"ulid", "VARCHAR(26)", policy.Table{InPlace: &policy.Source{Kind: policy.KindULID}}},
+		{"typeid", "VARCHAR(30)", policy.Table{InPlace: &policy.Source{Kind: policy.KindUUIDv7, Prefix: "cus"}}},
 	},
 	"sqlite": {
 		{"uuid", "TEXT", policy.Table{InPlace: &policy.Source{Kind: policy.KindUUIDv4}}},

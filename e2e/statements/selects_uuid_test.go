@@ -20,18 +20,21 @@ import (
 // queryKeys are kinds of keys that keyfill and the engine make together for the rows of a
 // query, and the types of a column for them.
 var queryKeys = []struct {
-	kind                      string
+	kind, prefix              string
 	layout                    dialect.Layout
 	mariadb, postgres, sqlite string
 }{
-	{policy.KindUUIDv7, dialect.SequentialAsString, "CHAR(36)", "UUID", "TEXT"},
-	{policy.KindUUIDv7, dialect.SequentialAsString, "UUID", "VARCHAR(36)", "CHAR(36)"},
-	{policy.KindUUIDv7, dialect.SequentialAsBinary, "BINARY(16)", "BYTEA", "BLOB"},
-	{policy.KindUUIDv7, dialect.Swapped, "BINARY(16)", "BYTEA", "BLOB"},
-	{policy.KindULID, dialect.SequentialAsString, "CHAR(26)", "TEXT", "TEXT"},
-	{policy.KindULID, dialect.SequentialAsBinary, "BINARY(16)", "BYTEA", "BLOB"},
-	{policy.KindCOMB, dialect.SequentialAsString, "CHAR(36)", "UUID", "TEXT"},
-	{policy.KindCOMB, dialect.SequentialAsBinary, "BINARY(16)", "BYTEA", "BLOB"},
+	{policy.KindUUIDv7, "", dialect.SequentialAsString, "CHAR(36)", "UUID", "TEXT"},
+	{policy.KindUUIDv7, "", dialect.SequentialAsString, "UUID", "VARCHAR(36)", "CHAR(36)"},
+	{policy.KindUUIDv7, "", dialect.SequentialAsBinary, "BINARY(16)", "BYTEA", "BLOB"},
+	{policy.KindUUIDv7, "", dialect.Swapped, "BINARY(16)", "BYTEA", "BLOB"},
+	{policy.KindULID, "", dialect.SequentialAsString, "CHAR(26)", "TEXT", "TEXT"},
+	{policy.KindULID, "", dialect.SequentialAsBinary, "BINARY(16)", "BYTEA", "BLOB"},
+	{policy.KindCOMB, "", dialect.SequentialAsString, "CHAR(36)", "UUID", "TEXT"},
+	{policy.KindCOMB, "", dialect.SequentialAsBinary, "BINARY(16)", "BYTEA", "BLOB"},
+	{policy.KindUUIDv7, "cus", "", "VARCHAR(30)", "TEXT", "TEXT"},
+	{policy.KindUUIDv7, "customers", "", "CHAR(36) CHARACTER SET latin1", "CHAR(36)", "VARCHAR(36)"},
+	{policy.KindUUIDv7, "cus", dialect.SequentialAsString, "UUID", "UUID", "TEXT"},
 }
 
 // rowKeyCells are further cells, with what only a UUID is filled for.
@@ -64,10 +67,10 @@ func TestSelectUUID(t *testing.T) {
 		test := t
 		for _, k := range testturn.Some(t, queryKeys, 3) {
 			typ := map[string]string{"mariadb": k.mariadb, "postgres": k.postgres, "sqlite": k.sqlite}[s.Dialect.Name]
-			t.Run(k.kind+"/"+strings.ReplaceAll(typ, "/", ""), func(t *testing.T) {
+			t.Run(k.kind+k.prefix+"/"+strings.ReplaceAll(typ, "/", ""), func(t *testing.T) {
 				harness.Must(t, s.Raw, "DROP TABLE t", "CREATE TABLE t (id "+typ+" NOT NULL PRIMARY KEY, a INT, b VARCHAR(20), d DATE, e INT, f VARCHAR(20))")
 				config := &policy.Config{Tables: map[string]policy.Table{"t": {
-					Column: "id", Layout: k.layout, InPlace: &policy.Source{Kind: k.kind},
+					Column: "id", Layout: k.layout, InPlace: &policy.Source{Kind: k.kind, Prefix: k.prefix},
 				}}}
 				db, _ := s.Open(test, config) // to close it would end a database in memory
 				for _, c := range rowKeyCells {

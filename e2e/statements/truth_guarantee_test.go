@@ -49,6 +49,9 @@ func keyColumn(e harness.Engine, s policy.Source) string {
 	}
 	switch s.Kind {
 	case policy.KindUUIDv7, policy.KindUUIDv4, policy.KindCOMB:
+		if s.Prefix != "" {
+			return fmt.Sprintf("VARCHAR(%d)", len(s.Prefix)+27)
+		}
 		if e.IsPostgres() {
 			return "UUID"
 		}
