@@ -25,6 +25,8 @@ func methodName(s policy.Source) string {
 	words := []string{"`" + s.Kind + "`"}
 	add := func(format string, args ...any) { words = append(words, "`"+fmt.Sprintf(format, args...)+"`") }
 	switch {
+	case s.Prefix != "":
+		add("prefix: %s", s.Prefix)
 	case s.Block != 0:
 		add("block: %d", s.Block)
 	case s.Length != 0:

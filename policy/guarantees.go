@@ -98,6 +98,7 @@ func (s Source) guaranteeNumbers(g *Guarantee, d *dialect.Dialect) {
 func Methods() []Source {
 	return []Source{
 		{Kind: KindUUIDv7},
+		{Kind: KindUUIDv7, Prefix: "cus"},
 		{Kind: KindUUIDv4},
 		{Kind: KindULID},
 		{Kind: KindCOMB},

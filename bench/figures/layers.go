@@ -39,8 +39,9 @@ func openLayers(d *nulldriver.Driver, dialect string, connections int) (layers, 
 	cfg := &policy.Config{
 		Dialect: dialect,
 		Tables: map[string]policy.Table{
-			"orders":   {Column: "id"},
-			"invoices": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence}},
+			"orders":    {Column: "id"},
+			"customers": {Column: "id", InPlace: &policy.Source{Kind: policy.KindUUIDv7, Prefix: "cus"}},
+			"invoices":  {Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence}},
 		},
 	}
 	switch dialect { // state the settings of the session, so that keyfill need not ask for them

@@ -18,6 +18,7 @@ const (
 	updateText    = "UPDATE orders SET customer = ?, city = ?, sum = ? WHERE (id = 1007)"
 	elsewhereText = "INSERT INTO elsewhere (customer, name, street, amount) VALUES (?, ?, ?, ?)"
 	ordersText    = "INSERT INTO orders (customer, name, street, amount) VALUES (?, ?, ?, ?)"
+	customersText = "INSERT INTO customers (customer, name, street, amount) VALUES (?, ?, ?, ?)"
 	invoicesText  = "INSERT INTO invoices (customer, name, street, amount) VALUES (?, ?, ?, ?)"
 	givenText     = "INSERT INTO orders (id, customer, name, street, amount) VALUES (?, ?, ?, ?, ?)"
 )
@@ -163,6 +164,8 @@ func filled(r Run) ([]Figure, error) {
 			{Name: "block", Run: execute(l[ours], invoicesText, insertArgs...)},
 			{Name: hand, Run: byHand(l[raw])},
 			{Name: "v7", Run: execute(l[ours], ordersText, insertArgs...)},
+			{Name: "prefixed", Run: execute(l[ours], customersText, insertArgs...)},
+			{Name: "v7" + again, Run: execute(l[ours], ordersText, insertArgs...)},
 			{Name: null + again, Run: execute(l[null], ordersText, insertArgs...)},
 			{Name: hand + again, Run: byHand(l[raw])},
 		})
@@ -175,6 +178,7 @@ func filled(r Run) ([]Figure, error) {
 			ratio("filled, v7 as text", samples, "v7", hand, hand+again, atMost(1.4)),
 			ratio("filled, v7 as text", samples, "v7", null, null+again, Bar{}),
 			moreAllocations("filled, v7 as text", samples, "v7", null, Bar{}),
+			ratio("filled, v7 with a prefix", samples, "prefixed", "v7", "v7"+again, atMost(1.15)),
 		}, nil
 	})
 }

@@ -21,6 +21,7 @@ func newGen() *cobra.Command {
 	var (
 		n                 int
 		layout, epoch, at string
+		prefix            string
 		from              keyvalues.TableKeys
 	)
 	cmd := &cobra.Command{
@@ -45,8 +46,8 @@ source that counts say --driver and --dsn too, and the numbers are spent.
 				return usage.Errorf("--at prints one key, without a database: leave -n, --driver and --dsn out")
 			}
 			if cmd.Flags().Changed("config") {
-				if cmd.Flags().Changed("layout") || cmd.Flags().Changed("epoch") {
-					return usage.Errorf("the policy says the layout and the epoch: leave --layout and --epoch out")
+				if cmd.Flags().Changed("layout") || cmd.Flags().Changed("epoch") || cmd.Flags().Changed("prefix") {
+					return usage.Errorf("the policy says the layout, the epoch and the prefix: leave --layout, --epoch and --prefix out")
 				}
 				if len(args) == 0 {
 					return usage.Errorf("--config needs a table of the policy: name it")
@@ -59,7 +60,10 @@ source that counts say --driver and --dsn too, and the numbers are spent.
 			if from != (keyvalues.TableKeys{}) {
 				return usage.Errorf("--column and the flags of a database go with --config: say it, with a table")
 			}
-			spec := policy.Source{Kind: "uuidv7", Epoch: keysource.Epoch(epoch)}
+			if prefix != "" && cmd.Flags().Changed("layout") {
+				return usage.Errorf("keys with a prefix are text: leave --layout out")
+			}
+			spec := policy.Source{Kind: "uuidv7", Epoch: keysource.Epoch(epoch), Prefix: prefix}
 			if len(args) > 0 {
 				spec.Kind = args[0]
 			}
@@ -92,6 +96,7 @@ source that counts say --driver and --dsn too, and the numbers are spent.
 	flags.Lookup("layout").DefValue = "" // the usage says it in one line
 	flags.StringVar(&at, "at", "", "the `time`, or a day, as 2026-11-28T15:04:05Z")
 	flags.StringVar(&epoch, "epoch", "", "of a comb: dotnet (since 0001-01-01) or unix (1970)")
+	flags.StringVar(&prefix, "prefix", "", "of a uuidv7: cus makes cus_01h455vb4pex5vsknk084sn02q")
 	addTableKeys(cmd, &from)
 	addDatabaseAs(cmd, &from.Database, strings.Join(database.Drivers(), ", "))
 	completes(cmd, "driver", database.Drivers()...)

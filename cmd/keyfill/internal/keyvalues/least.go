@@ -7,6 +7,7 @@ import (
 
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/typeid"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -33,13 +34,20 @@ func (k *TableKeys) PrintLeast(w io.Writer, table, at string) error {
 	if err != nil {
 		return err
 	}
-	return PrintLeast(w, key.Source, key.Layout, at)
+	return PrintLeast(w, key.Sent(), key.Layout, at)
 }
 
 // least returns the least key that a source makes at a time.
 func least(source policy.Source, l dialect.Layout, at time.Time) (key driver.Value, err error) {
 	switch source.Kind {
 	case policy.KindUUIDv7:
+		if source.Prefix != "" {
+			low, _, err := keysource.UUIDv7Bounds(at, at, dialect.SequentialAsBinary)
+			if err != nil {
+				return nil, err
+			}
+			return string(typeid.Append(nil, source.Prefix, [16]byte(low.([]byte)))), nil
+		}
 		key, _, err = keysource.UUIDv7Bounds(at, at, l)
 	case policy.KindULID:
 		key, _, err = keysource.ULIDBounds(at, at, l)

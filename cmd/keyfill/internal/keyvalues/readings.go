@@ -272,6 +272,10 @@ func plainReadings(key policy.RuleKey, text string) ([]keysource.Reading, error)
 	var own []keysource.Reading
 	for _, one := range all {
 		switch {
+		case one.Prefix != "" || key.Prefix != "": // an id with a prefix is also read where the column holds its UUID
+			if one.Kind == source.Kind && one.Prefix == source.Prefix {
+				own = append(own, one)
+			}
 		case key.Integer && one.Kind == "integer":
 			own = append(own, keysource.Reading{Kind: source.Kind})
 		case one.Kind == source.Kind && one.Layout == key.Layout && (one.Epoch == "" || one.Epoch == cmp.Or(source.Epoch, keysource.EpochDotNet)):
@@ -279,7 +283,11 @@ func plainReadings(key policy.RuleKey, text string) ([]keysource.Reading, error)
 		}
 	}
 	if own == nil {
-		return nil, fmt.Errorf("the key is not of kind %s%s: leave --config out to see what it can be", source.Kind, inLayout(key.Layout))
+		form := inLayout(key.Layout)
+		if key.Prefix != "" {
+			form = " with the prefix " + key.Prefix
+		}
+		return nil, fmt.Errorf("the key is not of kind %s%s: leave --config out to see what it can be", source.Kind, form)
 	}
 	return own, nil
 }

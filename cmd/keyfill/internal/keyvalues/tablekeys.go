@@ -83,7 +83,7 @@ func (k *TableKeys) Generate(ctx context.Context, out, errOut io.Writer, table s
 		k.warn(errOut, "a process that has the worker's number makes such keys too: do not store these")
 	}
 	if !counted {
-		source, err := policy.NewSource(key.Source, keysource.Env{})
+		source, err := policy.NewSource(key.Sent(), keysource.Env{})
 		if err != nil {
 			return err
 		}
