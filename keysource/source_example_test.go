@@ -123,3 +123,15 @@ func ExampleComposite() {
 	// Output:
 	// 12520260602120000123
 }
+
+// Ids that say what they are, as keys.
+func ExampleTypeID() {
+	s, err := keysource.NewTypeID(fixed(), "cus")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	keys, err := s.Next(context.Background(), keysource.Request{N: 2, Layout: dialect.SequentialAsString})
+	fmt.Println(keys, err)
+	// Output: [cus_01kdyak348e00awvvm41s62vk4 cus_01kdyak348e00tyv90c5t20rbc] <nil>
+}

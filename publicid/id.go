@@ -3,6 +3,7 @@ package publicid
 import (
 	"database/sql/driver"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -193,7 +194,7 @@ func scan[T Type](text string) (ID[T], error) {
 	layout, stored := layoutOf[T]()
 	switch {
 	case !stored:
-		read, err := Parse[T](text)
+		read, err := Parse[T](strings.TrimRight(text, " ")) // a CHAR column that is longer ends in spaces
 		if errors.Is(err, ErrSyntax) && (len(text) == bytesSize || uuid.Validate(text) == nil) {
 			return read, anchor.Endf("%w: the column holds a UUID: give the type %T a method Layout", ErrSyntax, *new(T))
 		}

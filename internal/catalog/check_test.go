@@ -141,6 +141,9 @@ var checks = []struct {
 		"bytea":  "the column does not take such keys: bytea takes bytes, and the keys are text: say layout: binary, which stores the UUID alone, or make it a text column of 36 characters",
 		"big":    "the column does not take such keys: bigint takes integers: use source sequence, or make it a column of the key's own type",
 	}},
+	{"UUID with a prefix in bytes", dialect.MariaDB(), catalog.Key{Layout: asString, Length: 6, Text: true, Prefixed: true}, []string{"varbin6", "bin6", "ci"}, map[string]string{
+		"bin7": "the column does not take such keys: binary(7) takes bytes, and the keys are text: say layout: binary, which stores the UUID alone, or make it a text column of 6 characters",
+	}},
 	{"UUID with a prefix on SQL Server", dialect.SQLServer(), catalog.Key{Layout: asString, Length: 30, Text: true, Prefixed: true}, []string{"char36"}, map[string]string{
 		"uuid": "the column does not take such keys: uuid takes UUIDs, and the keys have a prefix: say layout: sequential_at_end, which stores the UUID alone, or make it a text column of 30 characters",
 	}},

@@ -67,6 +67,6 @@ func isOneOf(text string, words ...string) bool {
 // takesTextAsBytes reports whether a column of bytes keeps the keys' text as it is: the
 // columns of MySQL and MariaDB do, except BINARY(n), which fills up with NUL.
 func (c *Column) takesTextAsBytes(k Key) bool {
-	return c.Binary && k.Cased && k.Length > 0 &&
+	return c.Binary && (k.Cased || k.Prefixed) && k.Length > 0 &&
 		(strings.HasPrefix(c.Type, "varbinary(") && c.Length >= k.Length || c.Type == fmt.Sprintf("binary(%d)", k.Length))
 }

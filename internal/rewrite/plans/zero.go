@@ -58,7 +58,7 @@ func zeroInteger(s string) bool {
 }
 
 // zeroText reports whether s is empty or a zero UUID, ULID or TypeID as text. A zero TypeID
-// is no key whatever its prefix is: that of another type is not stored as a key either.
+// is no key whatever its prefix is, since a zero id of another type is no key either.
 func zeroText(s string) bool {
 	if at := strings.LastIndexByte(s, '_'); at > 0 && typeid.CheckPrefix(s[:at]) == nil {
 		s = s[at+1:]
