@@ -81,7 +81,9 @@ func TestTypes(t *testing.T) {
 // TestValueAndScan: what is sent to a column is read from it, by layout.
 func TestValueAndScan(t *testing.T) {
 	binary := sample()
-	t.Run("text", func(t *testing.T) { roundTrip[customer](t, sampleText, sampleText, []byte(sampleText), sampleText+"  ") })
+	t.Run("text", func(t *testing.T) {
+		roundTrip[customer](t, sampleText, sampleText, []byte(sampleText), sampleText+"  ")
+	})
 	t.Run("no prefix", func(t *testing.T) { roundTrip[bare](t, sampleText[4:], sampleText[4:]) })
 	t.Run("uuid", func(t *testing.T) {
 		roundTrip[inUUID](t, sample().String(), sample().String(), []byte(sample().String()), strings.ToUpper(sample().String()), binary[:])

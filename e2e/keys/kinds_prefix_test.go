@@ -52,7 +52,7 @@ func TestPrefix(t *testing.T) {
 		zeros := strings.Repeat("0", 26)
 		insert("INSERT INTO customers (a) VALUES (?)", 1)
 		insert("INSERT INTO customers (id, a) VALUES (?, ?), (?, ?), (?, ?), (?, ?)", publicid.ID[inText]{}, 2, nil, 3, "ord_"+zeros, 4, "", 5)
-		insert("INSERT INTO customers (id, a) VALUES ('cus_"+zeros+"', 6), (CAST('cus_"+zeros+"' AS CHAR(30)), 7), (NULL, 8)")
+		insert("INSERT INTO customers (id, a) VALUES ('cus_" + zeros + "', 6), (CAST('cus_" + zeros + "' AS CHAR(30)), 7), (NULL, 8)")
 		insert("INSERT INTO customers (a) SELECT a + 100 FROM customers")
 		told := rec.Keys("customers")
 		if len(told) != 8 {
