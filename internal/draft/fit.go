@@ -73,7 +73,6 @@ func binaryFit(col *catalog.Column) (Fit, bool) {
 const (
 	uuidLength    = 36
 	ulidLength    = 26
-	typeIDLength  = 27 // besides the prefix
 	leastLength   = 6  // the least length of a key of kind coprime: shorter texts often have a meaning
 	base62Longest = 10 // with this length, the number of all keys fits into 63 bits
 	base32Longest = 12
@@ -97,9 +96,6 @@ func textFit(d *dialect.Dialect, col *catalog.Column) (Fit, bool) {
 	case width >= ulidLength && !isAnyValue:
 		length = ulidLength
 		fit = Fit{", source: ulid", "a ulid has 26 characters and sorts by time, where a UUID of 36 does not fit", "A uuidv7 needs a column of 36 characters."}
-		if width > typeIDLength {
-			fit.Instead = fmt.Sprintf("{kind: uuidv7, prefix: %s} would make ids such as %[1]s_01h455vb4pex5vsknk084sn02q.", "cus"[:min(width-typeIDLength, len("cus"))])
-		}
 	case width >= leastLength && !isAnyValue:
 		fit, length = coprimeFit(d, col, width)
 	default:
