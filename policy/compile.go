@@ -220,6 +220,7 @@ func (k *compiler) rule(p place, t Table, e *entry) []keyUse {
 	}
 	for _, u := range uses {
 		k.checkScopeOf(u.at, &u.key().RuleKey, r.Columns)
+		k.checkFromOf(u.at, &u.key().RuleKey, r.Columns)
 	}
 	k.checkLearnt(uses)
 	r.Identity = len(e.keys) == 0
@@ -272,6 +273,7 @@ func (k *compiler) key(p place, key Key, column string, fill Fill) (sk stateKey,
 	}
 	rk.Joined = rk.Source.Kind == KindMaxPlusOne || rk.Source.joined()
 	rk.Scope = k.names.foldScope(rk.Source.scope())
+	rk.From = k.names.foldScope(rk.Source.from())
 	rk.Contiguous = rk.Scope == nil && kind.integer && slices.Contains(contiguousKinds, rk.Source.Kind)
 	if column := rk.Source.Period.Column; column != "" {
 		rk.PeriodColumn, _ = k.names.single(column)

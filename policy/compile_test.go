@@ -114,16 +114,16 @@ func TestCompileGo(t *testing.T) {
 		{"two sources", one(policy.Table{Column: "id", Source: "ulid", InPlace: &policy.Source{Kind: "ulid"}}),
 			`policy: table "orders": source: a name and a source in place; take one`},
 		{"source without kind", one(policy.Table{Column: "id", InPlace: &policy.Source{}}),
-			`policy: table "orders": source: kind is missing; there are uuidv7, uuidv4, ulid, comb, sequence, native, maxplusone, pseudorandom, scatter, coprime, composite, recycled, snowflake and identity`},
+			`policy: table "orders": source: kind is missing; there are uuidv7, uuidv4, uuidv5, ulid, comb, sequence, native, maxplusone, pseudorandom, scatter, coprime, composite, recycled, snowflake and identity`},
 		{"kind", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "x"}}),
-			`policy: table "orders": source: unknown kind "x"; there are uuidv7, uuidv4, ulid, comb, sequence, native, maxplusone, pseudorandom, scatter, coprime, composite, recycled, snowflake and identity`},
+			`policy: table "orders": source: unknown kind "x"; there are uuidv7, uuidv4, uuidv5, ulid, comb, sequence, native, maxplusone, pseudorandom, scatter, coprime, composite, recycled, snowflake and identity`},
 		{"epoch", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "comb", Epoch: "x"}}),
 			`policy: table "orders": source: unknown epoch "x"; there are dotnet and unix`},
 		{"named source", policy.Config{
 			Sources: map[string]policy.Source{"s": {Kind: "x"}, "": {Kind: "ulid"}},
 			Tables:  one(policy.Table{Column: "id", Source: "s"}).Tables,
 		}, `policy: source "": a source's name is of ASCII letters, digits, _ and -
-policy: source "s": unknown kind "x"; there are uuidv7, uuidv4, ulid, comb, sequence, native, maxplusone, pseudorandom, scatter, coprime, composite, recycled, snowflake and identity`},
+policy: source "s": unknown kind "x"; there are uuidv7, uuidv4, uuidv5, ulid, comb, sequence, native, maxplusone, pseudorandom, scatter, coprime, composite, recycled, snowflake and identity`},
 		{"negative numbers", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "sequence", Block: -1, Start: -7}}),
 			`policy: table "orders": source.block: -1 is less than 1
 policy: table "orders": source.start: -7 is less than 1`},

@@ -109,7 +109,7 @@ func ExampleMethods() {
 	// Output:
 	// uuidv7
 	// uuidv4
-	// ulid
+	// uuidv5
 }
 
 func ExampleParseMode() {

@@ -89,7 +89,7 @@ var toldFirst = strings.Fields(`name store block min_block max_block start ensur
 func dumpSource(s Source) string {
 	usual := map[string]any{"transaction": TransactionAutonomous, "lock": LockPessimistic, "via": ViaTable}
 	told := map[string]bool{
-		"epoch": true, "scope": true, "table": true, "worker": true, "worker_lease": true,
+		"epoch": true, "scope": true, "from": true, "table": true, "worker": true, "worker_lease": true,
 		"upstream": true, "upstream_block": true, "upstream_lasts": true,
 	}
 	words := []string{"source:"}
@@ -126,6 +126,9 @@ func dumpState(b *strings.Builder, k RuleKey) {
 	}
 	if k.Scope != nil {
 		fmt.Fprintf(b, "\n    scope: %v", k.Scope)
+	}
+	if k.From != nil {
+		fmt.Fprintf(b, "\n    from: %v", k.From)
 	}
 	if k.Columns != nil {
 		b.WriteString("\n    columns:")

@@ -48,6 +48,9 @@ func methodName(s policy.Source) string {
 	if s.WorkerLease != 0 {
 		add("worker_lease: %s", s.WorkerLease)
 	}
+	if s.From != nil {
+		add("from: [%s, %s]", (*s.From)[0].Column, (*s.From)[1].Column)
+	}
 	if s.Scope != nil {
 		add("scope: [%s]", (*s.Scope)[0].Column)
 	}

@@ -100,6 +100,7 @@ func Methods() []Source {
 		{Kind: KindUUIDv7},
 		{Kind: KindUUIDv7, Prefix: "cus"},
 		{Kind: KindUUIDv4},
+		{Kind: KindUUIDv5, Namespace: "c2c8b1ae-5d0f-4ab0-9a5e-0d8f9c6a2b17", From: &Scope{{Column: "order_id"}, {Column: "line_no"}}},
 		{Kind: KindULID},
 		{Kind: KindCOMB},
 		{Kind: KindSnowflake, WorkerEnv: "APP_WORKER"},

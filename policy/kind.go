@@ -12,6 +12,7 @@ import (
 const (
 	KindUUIDv7       = "uuidv7"       // see [keysource.UUIDv7]; the default
 	KindUUIDv4       = "uuidv4"       // see [keysource.UUIDv4]
+	KindUUIDv5       = "uuidv5"       // see [keysource.UUIDv5]
 	KindULID         = "ulid"         // see [keysource.ULID]
 	KindCOMB         = "comb"         // see [keysource.COMB]
 	KindSequence     = "sequence"     // blocks of integers, see [keysource.Reserver]

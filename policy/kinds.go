@@ -9,7 +9,7 @@ import (
 
 // kinds are all kinds, in the order of the documentation.
 var kinds = []kind{
-	uuidv7Kind, uuidv4Kind, ulidKind, combKind,
+	uuidv7Kind, uuidv4Kind, uuidv5Kind, ulidKind, combKind,
 	sequenceKind, nativeKind, maxPlusOneKind,
 	pseudorandomKind, scatterKind, coprimeKind,
 	compositeKind, recycledKind, snowflakeKind, identityKind,

@@ -101,6 +101,10 @@ type RuleKey struct {
 	// folded; nil if all rows are numbered together.
 	Scope []ScopeColumn
 
+	// From are the columns that the keys of a uuidv5 are made from, folded; nil for other
+	// kinds.
+	From []ScopeColumn
+
 	// PeriodColumn is the column whose date says to which period a row belongs, folded;
 	// empty if the server's clock says it, or if there are no periods.
 	PeriodColumn string

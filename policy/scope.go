@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -15,8 +16,8 @@ var scopeField = of("scope", "The columns within whose values rows are numbered,
 
 var scopeTypes = []string{ScopeInteger, ScopeText}
 
-// scopeWhat is what messages call the type of a scope's column.
-const scopeWhat = "type of a scope's column"
+// scopeWhat is what messages call the type of a column of the row.
+const scopeWhat = "type of a column"
 
 // checkScope checks the field scope of the sequence at p: the columns for each of whose
 // values the sequence numbers rows separately.
@@ -28,18 +29,7 @@ func checkScope(m *mistakes, p place, s Source) {
 	if len(*s.Scope) == 0 {
 		m.wrong(at, "it names no column; leave it out for one numbering of the whole table")
 	}
-	var seen []string
-	for i, c := range *s.Scope {
-		switch element := at.element(i); {
-		case c.Column == "":
-			m.wrong(element, "column is missing")
-		case slices.Contains(seen, c.Column):
-			m.wrong(element, "%s twice; leave one of the two", show(c.Column))
-		case c.Type != "" && !slices.Contains(scopeTypes, c.Type):
-			m.wrong(element, "%s", unknownWord(scopeWhat, c.Type, scopeTypes))
-		}
-		seen = append(seen, c.Column)
-	}
+	checkColumns(m, at, *s.Scope)
 	if s.Transaction == TransactionAutonomous {
 		m.wrong(p.in("transaction"), "a scoped sequence numbers the rows of a parent in the statement's own transaction; say joined, or leave it out")
 	}
@@ -51,11 +41,37 @@ func checkScope(m *mistakes, p place, s Source) {
 	}
 }
 
+// checkColumns checks a list of columns of the row, which is at p.
+func checkColumns(m *mistakes, p place, columns Scope) {
+	var seen []string
+	for i, c := range columns {
+		switch element := p.element(i); {
+		case c.Column == "":
+			m.wrong(element, "column is missing")
+		case slices.Contains(seen, c.Column):
+			m.wrong(element, "%s twice; leave one of the two", show(c.Column))
+		case c.Type != "" && !slices.Contains(scopeTypes, c.Type):
+			m.wrong(element, "%s", unknownWord(scopeWhat, c.Type, scopeTypes))
+		}
+		seen = append(seen, c.Column)
+	}
+}
+
+// completeColumns sets the types that a list of columns leaves out. The list may be nil.
+func completeColumns(columns *Scope) {
+	for i := range columns.columns() { // a copy already: see kind.complete
+		c := &(*columns)[i]
+		c.Type = cmp.Or(c.Type, ScopeInteger)
+	}
+}
+
 // suitScope checks the names of the scope's columns, of the sequence at p, in a dialect.
-func (n namer) suitScope(m *mistakes, p place, s Source) {
-	at := p.in("scope")
+func (n namer) suitScope(m *mistakes, p place, s Source) { n.suitColumns(m, p.in("scope"), s.scope()) }
+
+// suitColumns checks the names of columns, whose list is at p, in a dialect.
+func (n namer) suitColumns(m *mistakes, at place, columns []ScopeColumn) {
 	seen := make(map[string]bool)
-	for i, c := range s.scope() {
+	for i, c := range columns {
 		folded := n.suitColumn(m, at.element(i), c.Column)
 		if seen[folded] && folded != "" {
 			m.wrong(at.element(i), "%s twice; leave one of the two", show(c.Column))

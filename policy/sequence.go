@@ -89,10 +89,5 @@ func completeSequence(s *Source, d *dialect.Dialect) {
 	if s.Period.isNone() {
 		s.Period = Period{}
 	}
-	if s.Scope != nil {
-		for i := range *s.Scope { // s.Scope is a copy already: see kind.complete
-			c := &(*s.Scope)[i]
-			c.Type = cmp.Or(c.Type, ScopeInteger)
-		}
-	}
+	completeColumns(s.Scope)
 }

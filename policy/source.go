@@ -46,11 +46,22 @@ type ScopeColumn struct {
 }
 
 // scope returns the columns of Scope, or nil if it is nil.
-func (s Source) scope() []ScopeColumn {
-	if s.Scope == nil {
+func (s Source) scope() []ScopeColumn { return s.Scope.columns() }
+
+// columns returns the columns of s, or nil if it is nil.
+func (s *Scope) columns() []ScopeColumn {
+	if s == nil {
 		return nil
 	}
-	return *s.Scope
+	return *s
+}
+
+// clone returns a copy of s, or nil if it is nil.
+func (s *Scope) clone() *Scope {
+	if s == nil {
+		return nil
+	}
+	return new(slices.Clone(*s))
 }
 
 // joined reports whether the numbers of a sequence are reserved in the
@@ -191,6 +202,11 @@ type Source struct {
 	// such as the column of the parent. nil means one numbering for the table.
 	Scope *Scope
 
+	// Namespace is the UUID within which the keys of a uuidv5 are made, as 36 characters, and
+	// From are the columns that they are made from.
+	Namespace string
+	From      *Scope
+
 	// Format is the template of the texts of a sequence's numbers, such as INV-{year}-{n:05};
 	// empty means that the keys are the integers. It determines the number, the period and
 	// the values of the scope that it is about: a text belongs to one number.
@@ -255,10 +271,7 @@ func (s *Source) clone() *Source {
 	copied.Create = clonePointer(s.Create)
 	copied.Worker = clonePointer(s.Worker)
 	copied.Table = clonePointer(s.Table)
-	copied.Scope = clonePointer(s.Scope)
-	if s.Scope != nil {
-		*copied.Scope = slices.Clone(*s.Scope)
-	}
+	copied.Scope, copied.From = s.Scope.clone(), s.From.clone()
 	return &copied
 }
 
@@ -288,10 +301,10 @@ func (s Source) id() sourceID {
 	if id.onTable {
 		id.table = *s.Table
 	}
-	for _, c := range s.scope() {
+	for _, c := range slices.Concat(s.scope(), s.from()) { // a source has one of the two
 		id.scope += fmt.Sprintf("%q %q ", c.Column, c.Type)
 	}
-	s.Create, s.Worker, s.Table, s.Scope = nil, nil, nil, nil
+	s.Create, s.Worker, s.Table, s.Scope, s.From = nil, nil, nil, nil, nil
 	id.source = s
 	return id
 }

@@ -16,7 +16,7 @@ import (
 )
 
 func TestSourceNew(t *testing.T) {
-	const kinds = "uuidv7, uuidv4, ulid, comb, sequence, native, maxplusone, pseudorandom, scatter, coprime, composite, recycled, snowflake and identity"
+	const kinds = "uuidv7, uuidv4, uuidv5, ulid, comb, sequence, native, maxplusone, pseudorandom, scatter, coprime, composite, recycled, snowflake and identity"
 	tests := []struct {
 		source policy.Source
 		want   string // the type, or how the error begins

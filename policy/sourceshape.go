@@ -35,7 +35,7 @@ var ownFields = []*sourceField{
 	startAtField, skipRangeField, formatField, periodField,
 	maxLengthField, lengthField, alphabetField, kField,
 	growField, collationField, keyField,
-	ensureSchemaField, createField, exclusiveField, followExplicitField,
+	namespaceField, fromField, ensureSchemaField, createField, exclusiveField, followExplicitField,
 	onBehindField, onStoreRollbackField, workerField, workerEnvField,
 	workerOrdinalField, workerLeaseField, spreadField, bitsField,
 	timeBitsField, workerBitsField, sequenceBitsField, unitField,

@@ -103,6 +103,7 @@ func (l *listing) listSchema(schema, twin string) {
 		if c.text(0) == "table" {
 			isAuto[t] = slices.Contains(words, "autoincrement")
 			text := strings.Join(words, " ")
+			t.collateSQLite(c.text(3), words)
 			t.ConflictClauses, keepsNoNull[t] = strings.Contains(text, "on conflict"), strings.Contains(text, "without rowid")
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
 // Queries for SQLite 3.31 and later: https://www.sqlite.org/pragma.html (table_xinfo,
@@ -190,12 +191,64 @@ func (t *Table) schemaOfSQLite(rows [][]any) (found, isAuto bool, err error) {
 			found, t.Name = true, c.text(1)
 			isAuto = slices.Contains(words, "autoincrement")
 			t.ConflictClauses = strings.Contains(strings.Join(words, " "), "on conflict")
+			t.collateSQLite(c.text(2), words)
 		}
 		if c.err != nil {
 			return false, false, c.err
 		}
 	}
 	return found, isAuto, nil
+}
+
+// collateSQLite sets the collations of the text columns from the text that creates the
+// table: an index may have another collation than its column. A column for which the text
+// does not show one has BINARY (https://www.sqlite.org/datatype3.html#collation).
+func (t *Table) collateSQLite(sql string, words []string) {
+	if len(words) < 2 || words[0] != "create" || words[1] != "table" {
+		return // a view, or a virtual table
+	}
+	for i := range t.Columns {
+		if t.Columns[i].Text {
+			t.Columns[i].Collation = "BINARY"
+		}
+	}
+	if !slices.Contains(words, "collate") {
+		return
+	}
+	depth, collates := 0, false
+	var col *Column
+	s := scan.Scanner{Dialect: dialect.SQLite(), Text: sql}
+	for before, token := "", s.Following(); token.Kind != scan.End && token.Kind != scan.Broken; token = s.Following() {
+		text := sql[token.Start:token.End]
+		name, isName := nameOfSQLite(text, token.Kind)
+		switch {
+		case text == "(":
+			depth++
+		case text == ")":
+			depth--
+		case depth == 1 && isName && (before == "(" || before == ","):
+			col = t.named(name)
+		case depth == 1 && token.Kind == scan.Word && strings.EqualFold(text, "collate"):
+			collates = true
+		case depth == 1 && collates && isName:
+			if collates = false; col != nil && col.Text {
+				col.Collation = strings.ToUpper(name)
+			}
+		}
+		before = text
+	}
+}
+
+// nameOfSQLite returns the name that a token writes.
+func nameOfSQLite(text string, kind scan.Kind) (name string, ok bool) {
+	switch {
+	case kind == scan.Word:
+		return text, true
+	case len(text) > 1 && strings.ContainsRune("\"`['", rune(text[0])):
+		quote := text[len(text)-1:]
+		return strings.ReplaceAll(text[1:len(text)-1], quote+quote, quote), true
+	}
+	return "", false
 }
 
 // indexesOfSQLite reads the indexes, and finds the column that is the rowid: the only

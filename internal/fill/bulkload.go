@@ -76,6 +76,11 @@ func (l *bulkLoad) ask(ctx context.Context) error {
 	}
 	t := table.Of(&l.plan.Inserts[0])
 	for _, d := range l.plan.Draws {
+		if t.KeyColumns[d.Key].Rule.From != nil {
+			if _, err := c.ColumnsOfKey(ctx, t, d.Key); err != nil {
+				return t.KeyError(d.Key, err)
+			}
+		}
 		if t.KeyColumns[d.Key].Source != nil {
 			continue
 		}
@@ -136,7 +141,7 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 			return nil, err
 		}
 	}
-	if x.Drawn.Keys, err = keys.Draw(ctx, l.plan, nil, h, nil, nil, l.conn, &x.Drawn.Room); err != nil {
+	if x.Drawn.Keys, err = keys.Draw(ctx, l.plan, args, h, nil, nil, l.conn, &x.Drawn.Room); err != nil {
 		outcome.Account{X: x}.CountNoKey(err)
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -53,7 +54,7 @@ func (db *Database) KeyColumnOf(name string) (column string, anytime bool) {
 	}
 	k := &t.KeyColumns[0]
 	waits := k.Source == nil && k.OnConnection // on SQLite, drawing keys waits for transactions that write
-	return k.Name, db.ModeOf(t) == policy.ModeFill && k.Rule.Fill.Has(policy.FillMissing) && !k.InTransaction && !waits
+	return k.Name, db.ModeOf(t) == policy.ModeFill && k.Rule.Fill.Has(policy.FillMissing) && !k.InTransaction && k.Rule.From == nil && !waits
 }
 
 // KeyColumnsOf returns the columns of a table that get a key in an INSERT that does not name
@@ -100,7 +101,10 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*table.Tab
 		return db.AnyEngine().NewError(name, "", -1, err)
 	}
 	k := &t.KeyColumns[0]
-	if k.InTransaction || k.IsWithin() {
+	switch {
+	case k.Rule.From != nil:
+		return t.KeyError(0, keysource.ErrNeedsRow)
+	case k.InTransaction || k.IsWithin():
 		return t.KeyError(0, ErrJoined)
 	}
 	if k.Source == nil && db.StatesOnConnection() {

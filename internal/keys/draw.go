@@ -20,7 +20,8 @@ type Giver interface {
 	// Reserve returns the first of n consecutive integers for key column i.
 	Reserve(ctx context.Context, t *table.Table, i int, n int64) (int64, error)
 	// GiveWithin returns n keys for rows that are numbered within their parents, as the
-	// lines of an order are; parents returns the parent of each row.
+	// lines of an order are; parents returns the parent of each row. If the key is made from
+	// columns of the row, parents returns their values.
 	GiveWithin(ctx context.Context, t *table.Table, i, n int, parents Parents) ([]driver.Value, error)
 	// Spares reports whether more keys are drawn than a statement has rows: see
 	// [SpareKeys].

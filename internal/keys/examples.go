@@ -31,7 +31,19 @@ func (Examples) Reserve(context.Context, *table.Table, int, int64) (int64, error
 // GiveWithin returns the numbers from 1, for rows that are numbered within their
 // parents.
 func (Examples) GiveWithin(_ context.Context, t *table.Table, i, n int, _ Parents) ([]driver.Value, error) {
-	if k := &t.KeyColumns[i]; k.Shape != nil {
+	k := &t.KeyColumns[i]
+	if source, ok := k.Source.(*keysource.UUIDv5); ok {
+		made := make([]driver.Value, n)
+		for row := range made {
+			key, err := source.Key(int64(row)) // the values may not be known yet
+			if err != nil {
+				return nil, err
+			}
+			made[row] = k.Layout.Value(key)
+		}
+		return made, nil
+	}
+	if k.Shape != nil {
 		return k.Example(n)
 	}
 	return boxing.Integers(1, n, t.KeyColumns[i].Layout), nil

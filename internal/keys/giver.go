@@ -83,6 +83,13 @@ func (g *Conn) GiveWithin(ctx context.Context, t *table.Table, i, _ int, parents
 	if err != nil {
 		return nil, err
 	}
+	if source, ok := t.KeyColumns[i].Source.(*keysource.UUIDv5); ok {
+		columns, err := g.ColumnsOfKey(ctx, t, i)
+		if err != nil {
+			return nil, err
+		}
+		return fromRows(source, t.KeyColumns[i].Layout, columns, rows)
+	}
 	return g.DrawingFor(t, i).within(ctx, rows)
 }
 

@@ -61,14 +61,14 @@ func presentKeys(ctx context.Context, x *execution.Execution, f *table.RowFacts,
 
 // NewInquiry returns an Inquiry for the keys that the execution has drawn for one
 // column; draw is the index of that draw in the plan. It returns false if the keys
-// cannot be queried.
+// cannot be queried, or prove nothing.
 func NewInquiry(x *execution.Execution, f *table.RowFacts, draw int) (*Inquiry, bool) {
 	d := x.Plan.Draws[draw]
 	t := table.Of(&x.Plan.Inserts[0])
 	q := &Inquiry{x: x, column: f.Columns[d.Key], key: &t.KeyColumns[d.Key], places: map[any]int{}}
 	n := x.Holes.Counts[draw]
-	if q.column == "" || n == 0 {
-		return nil, false
+	if q.column == "" || n == 0 || x.Plan.Inserts[0].Target.Keys[d.Key].FromRow {
+		return nil, false // a key that is made from the row may have been stored by an earlier delivery
 	}
 	q.Found = make([]execution.Outcome, n)
 	if !q.group(draw, n) {

@@ -52,8 +52,8 @@ func Observe(ctx context.Context, x *execution.Execution, rows driver.Rows) driv
 		})
 	}
 	o.places = make(map[any]int, len(o.keys))
-	for i, k := range o.keys {
-		o.places[k.Key] = i
+	for i, k := range slices.Backward(o.keys) {
+		o.places[k.Key] = i // of rows with the same key, the first can be stored
 	}
 	return withColumns(o)
 }
@@ -201,9 +201,13 @@ func (o *observedRows) finish() {
 }
 
 // undoesRows reports whether a later row of the statement may have replaced an earlier
-// one that was returned, or changed its key.
+// one that was returned, or changed its key; or whether a returned row may have been stored
+// before, with the key that its values make.
 func (o *observedRows) undoesRows() bool {
 	in := &o.x.Plan.Inserts[0]
+	if in.Upsert.Conflict == plans.ConflictUpdate && slices.ContainsFunc(in.Target.Keys, func(k plans.Key) bool { return k.FromRow }) {
+		return true
+	}
 	return (in.Upsert.Replaces || in.Upsert.UpdatesKey || o.x.OwnConflicts()) && in.Rows != 1
 }
 

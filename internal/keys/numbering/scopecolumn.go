@@ -24,6 +24,10 @@ type ScopeColumn struct {
 	Rule    policy.ScopeColumn
 	Dialect *dialect.Dialect
 	Found   *catalog.Column
+
+	// InKey reports that keys are made from the column's values, as for a uuidv5: the stored
+	// value must be the one that was sent.
+	InKey bool
 }
 
 // maxScopeText is the greatest length of a text, in bytes: every text type can hold
@@ -33,11 +37,28 @@ const maxScopeText = 250
 // NewScopeColumn returns the ScopeColumn of a table, or an error if the column, as the
 // catalog describes it, cannot be used.
 func NewScopeColumn(d *dialect.Dialect, table *catalog.Table, rule policy.ScopeColumn) (ScopeColumn, error) {
-	found := table.Column(d, rule.Column)
-	c := ScopeColumn{Rule: rule, Dialect: d, Found: found}
-	fail := func(format string, args ...any) (ScopeColumn, error) {
-		return ScopeColumn{}, anchor.Errorf("scope-column", "the scope's column %q: %s", rule.Column, fmt.Sprintf(format, args...))
+	return ScopeColumn{Rule: rule, Dialect: d}.in(table)
+}
+
+// NewFromColumn returns the ScopeColumn of a column from whose values keys are made, as
+// [NewScopeColumn] does. table is nil in a test without a database.
+func NewFromColumn(d *dialect.Dialect, table *catalog.Table, rule policy.ScopeColumn) (ScopeColumn, error) {
+	c := ScopeColumn{Rule: rule, Dialect: d, InKey: true}
+	if table == nil {
+		c.Found = &catalog.Column{Name: rule.Column}
+		return c, nil
 	}
+	return c.in(table)
+}
+
+// in returns c with the catalog's description of the column in a table.
+func (c ScopeColumn) in(table *catalog.Table) (ScopeColumn, error) {
+	rule, found, field := c.Rule, table.Column(c.Dialect, c.Rule.Column), "scope"
+	if c.InKey {
+		field = "from"
+	}
+	c.Found = found
+	fail := func(format string, args ...any) (ScopeColumn, error) { return ScopeColumn{}, c.fail(format, args...) }
 	switch {
 	case found == nil:
 		var names []string
@@ -46,7 +67,7 @@ func NewScopeColumn(d *dialect.Dialect, table *catalog.Table, rule policy.ScopeC
 		}
 		return fail("the table has none of this name: write it as the table has it%s", nearest.DidYouMean(rule.Column, names))
 	case rule.Type == policy.ScopeInteger && (!found.Integer || found.Text):
-		return fail("its type is %s: write scope: [{column: %s, type: text}] if that is a text, or make it an integer", orNone(found.Type), rule.Column)
+		return fail("its type is %s: write %s: [{column: %s, type: text}] if that is a text, or make it an integer", orNone(found.Type), field, rule.Column)
 	case rule.Type == policy.ScopeInteger:
 		return c, nil
 	case !found.Text || found.Integer || found.Binary || !c.isText():
@@ -122,6 +143,9 @@ var exactCollations = []string{"default", "C", "POSIX", "C.UTF-8", "C.utf8", "uc
 // isBinary reports whether two texts in the column are equal only if their bytes are.
 // Spaces at the end may not count, but texts with such spaces are refused.
 func (c *ScopeColumn) isBinary() bool {
+	if c.InKey && c.Dialect.Family == dialect.FamilyPostgreSQL {
+		return c.Found.Collation != "" && !strings.HasSuffix(c.Found.Collation, catalog.NotDeterministic)
+	}
 	return scopeRules[c.Dialect.Family].isBinary(c.Found.Collation)
 }
 
@@ -152,8 +176,11 @@ func (c *ScopeColumn) Normal(v driver.Value) (any, error) {
 	return n, nil
 }
 
-// fail returns an error about a value of the column.
+// fail returns an error about the column or a value of it.
 func (c *ScopeColumn) fail(format string, args ...any) error {
+	if c.InKey {
+		return anchor.Errorf("uuidv5", "the column %q, from which the key is made: %s", c.Rule.Column, fmt.Sprintf(format, args...))
+	}
 	return anchor.Errorf("scope-column", "the scope's column %q: %s", c.Rule.Column, fmt.Sprintf(format, args...))
 }
 
@@ -216,10 +243,44 @@ func (c *ScopeColumn) checkText(text string) error {
 		return c.fail("the text is not UTF-8, or has a NUL in it")
 	case strings.HasSuffix(text, " "):
 		return c.fail("the text ends in a space, with which it may be equal to the one without: take it off")
-	case len(text) > maxScopeText, c.Found.Length > 0 && utf8.RuneCountInString(text) > c.Found.Length:
-		return c.fail("the text is too long: %d bytes are taken, and no more than %s holds", maxScopeText, c.Found.Type)
+	case c.InKey && c.pads() && utf8.RuneCountInString(text) < c.Found.Length:
+		return c.fail("the text is shorter than %s, which fills it up with spaces: make that a varchar", c.Found.Type)
+	case c.InKey && c.replaces() && strings.ContainsFunc(text, func(r rune) bool { return r > 127 }):
+		return c.fail("the text is not ASCII, and %s may not hold its characters: make that a type for Unicode", c.Found.Type)
+	case len(text) > c.maxText(), c.Found.Length > 0 && utf8.RuneCountInString(text) > c.Found.Length:
+		return c.fail("the text is too long: %d bytes are taken, and no more than %s holds", c.maxText(), c.Found.Type)
 	case scopeRules[c.Dialect.Family].lenient && !strings.HasPrefix(c.Found.Collation, "utf8mb4") && strings.ContainsFunc(text, func(r rune) bool { return r > 127 }):
 		return c.fail("the text is not ASCII, and the character set of collation %s may not have it: make that utf8mb4", c.Found.Collation)
 	}
 	return nil
+}
+
+// maxText returns the greatest length of a text, in bytes.
+func (c *ScopeColumn) maxText() int {
+	switch {
+	case !c.InKey || c.Found.Type == "tinytext":
+		return maxScopeText
+	case scopeRules[c.Dialect.Family].lenient && c.Found.Length == 0:
+		return math.MaxUint16 // a text of MySQL; without strict mode the rest is cut off
+	}
+	return math.MaxInt32
+}
+
+// pads reports whether a shorter text is read back with spaces after it.
+func (c *ScopeColumn) pads() bool {
+	if f := c.Dialect.Family; f == dialect.FamilyMySQL || f == dialect.FamilySQLite {
+		return false // MySQL takes them off again, and SQLite adds none
+	}
+	name, _, _ := strings.Cut(strings.ToLower(c.Found.Type), "(")
+	return name == "char" || name == "character" || name == "nchar"
+}
+
+// replaces reports whether the engine may store other characters in place of those that the
+// column's character set does not have.
+func (c *ScopeColumn) replaces() bool {
+	switch c.Dialect.Family {
+	case dialect.FamilySQLServer, dialect.FamilyOracle:
+		return c.Found.Type != "" && !strings.HasPrefix(strings.ToLower(c.Found.Type), "n") && !strings.HasSuffix(c.Found.Collation, "_UTF8")
+	}
+	return false
 }

@@ -104,6 +104,9 @@ func (db *Tables) look(ctx context.Context, g *Session, t *table.Table, wait tim
 	}
 	f := &table.Facts{Schema: found.Schema, LastIDUnread: table.ReadsNoLastID(found), OwnConflicts: found.ConflictClauses, Rows: table.NewRowFacts(e.Dialect, t, found)}
 	for i := range t.KeyColumns {
+		if t.KeyColumns[i].Rule.From != nil {
+			f.Found = found
+		}
 		f.Columns = append(f.Columns, table.FactsOfColumn(found, found.Column(e.Dialect, t.KeyColumns[i].Name)))
 		f.Columns[i].Counter = table.CounterOf(e.Dialect, found, found.Column(e.Dialect, t.KeyColumns[i].Name))
 		f.HasCounter = f.HasCounter || f.Columns[i].Counter != nil

@@ -210,6 +210,9 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		for _, c := range k.Scope {
 			scope = append(scope, c.Column)
 		}
+		for _, c := range k.From {
+			scope = append(scope, c.Column)
+		}
 		if k.PeriodColumn != "" {
 			scope = append(scope, k.PeriodColumn)
 		}
@@ -219,13 +222,13 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		if session = session && told; session || told && k.LastInsertID == policy.LastInsertIDResult {
 			t.LastIDKey = i
 		}
-		if policy.Stateful(k.Source) || k.Prefix != "" || k.Source.Kind == policy.KindCOMB && e.Dialect.Name == dialect.MariaDB().Name {
+		if policy.Stateful(k.Source) || k.Prefix != "" || k.From != nil || k.Source.Kind == policy.KindCOMB && e.Dialect.Name == dialect.MariaDB().Name {
 			t.AsksCatalog = true
 		}
 		t.KeyColumns = append(t.KeyColumns, key)
 		t.Keys = append(t.Keys, plans.Key{
 			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.IsInteger(), Counted: k.Contiguous, Session: session,
-			Follow: follows(&key, e.Dialect), Type: key.sqlType(), Scope: scope, Date: k.PeriodColumn, Number: numberIn(&key),
+			Follow: follows(&key, e.Dialect), Type: key.sqlType(), Scope: scope, Date: k.PeriodColumn, FromRow: k.From != nil, Number: numberIn(&key),
 			Tail:    key.tail(e.Dialect),
 			Gapless: key.GapFree(),
 			Joined:  k.Joined && k.Source.Lock != policy.LockNone,

@@ -33,6 +33,10 @@ type Facts struct {
 
 	Schema string // the schema of the table, as the catalog names it
 
+	// Found is the catalog's description of the table if the keys of a column are made from
+	// other columns; otherwise nil.
+	Found *catalog.Table
+
 	// Unseen is the catalog's error for a table that is temporary or does not exist yet;
 	// nil if the catalog shows the table.
 	Unseen error

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/rewrite/inserts"
@@ -77,9 +78,7 @@ func elsewhere(p *plans.Draft, in *inserts.State) {
 // is written there.
 func stream(p *plans.Draft, in *inserts.State, at, width int, missing []int) {
 	p.Streams = true
-	if in.LacksScope(missing) {
-		p.Refuse(in.Target, in.Offset, rewrite.ErrScope)
-	}
+	streamScopes(p, in, missing)
 	for k := range in.Target.Keys {
 		column := in.Listed.Of(k)
 		key := &in.Target.Keys[k]
@@ -93,6 +92,29 @@ func stream(p *plans.Draft, in *inserts.State, at, width int, missing []int) {
 		p.Slot(at, at, "", plans.Slot{Key: int32(k)})
 	}
 	p.Inserts = append(p.Inserts, in.Insert)
+}
+
+// streamScopes notes where the rows of a stream have the values that keys are made from. It
+// refuses a key that is numbered within other columns: the connection accepts no statement
+// that draws its numbers.
+func streamScopes(p *plans.Draft, in *inserts.State, missing []int) {
+	if in.Scopes == nil {
+		return
+	}
+	in.Scopes.Begin(in.Offset)
+	for i, at := range in.Scopes.Listed {
+		if at >= 0 {
+			in.Scopes.Values[i].Kind, in.Scopes.Values[i].Before = plans.ScopeArgument, at
+		}
+	}
+	for _, k := range missing {
+		key := &in.Target.Keys[k]
+		for i, column := range in.Scopes.Columns {
+			if p.Refusal == nil && slices.Contains(key.Scope, column) && (!key.FromRow || in.Scopes.Listed[i] < 0) {
+				p.Refusal = plans.ScopeRefusal(in.Target, key, in.Offset, column)
+			}
+		}
+	}
 }
 
 // fromStdin reports whether FROM STDIN ends the text here, the text has no other statement,

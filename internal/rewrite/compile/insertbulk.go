@@ -43,6 +43,9 @@ func insertBulk(p *plans.Draft) {
 	in.Name.TableText, in.Name.Bulk = text, true
 	in.Columns = len(b.columns)
 	for i, c := range b.columns {
+		if in.Scopes != nil {
+			in.Scopes.List(p.Dialect.Fold(c, true), i, true)
+		}
 		for k := range t.Keys {
 			if t.Keys[k].Column != p.Dialect.Fold(c, true) {
 				continue

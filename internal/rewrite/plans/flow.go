@@ -30,7 +30,7 @@ func (p *Draft) uncertain() rewrite.Reason {
 	}
 	for i := range p.Slots {
 		s := &p.Slots[i]
-		if in := &p.Inserts[s.Insert]; in.Branched && (in.Target.Keys[s.Key].Joined || in.Target.Keys[s.Key].Scope != nil) {
+		if in := &p.Inserts[s.Insert]; in.Branched && (in.Target.Keys[s.Key].Joined || in.Target.Keys[s.Key].Scope != nil && !in.Target.Keys[s.Key].FromRow) {
 			return rewrite.ErrBlock
 		}
 	}

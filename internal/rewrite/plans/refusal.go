@@ -64,6 +64,9 @@ var scopeTexts = map[rewrite.Reason]string{
 	rewrite.ErrGap: "the INSERT may leave a row out (IGNORE, DO NOTHING, an upsert clause, MERGE, WHEN, or a conflict clause of the table), whose number a numbering within a parent would lack: look for the row first",
 }
 
+// fromRowText replaces the text of [rewrite.ErrScope] for a key that is made from columns.
+const fromRowText = "the key is made from other columns of the row, and one of their values is not known before the INSERT runs (NULL, a default, an expression, a query): name the column in the column list, and give its value as an argument of its own or a plain literal"
+
 // valuesTexts replace the texts of reasons if VALUES is a part of a query.
 var valuesTexts = map[rewrite.Reason]string{
 	rewrite.ErrSelectForm: "VALUES is a part of a larger query (UNION, EXCEPT, INTERSECT, MINUS, ORDER BY, LIMIT, OFFSET, FETCH or FOR follows), whose rows are not numbered: write that query with SELECT alone, or name the key column and give its values",
@@ -83,8 +86,11 @@ func (w worded) Unwrap() error { return w.Reason }
 
 // Cause returns the reason, followed by the detail if there is one.
 func (r *Refusal) Cause() error {
-	if text := scopeTexts[r.Reason]; text != "" && r.Target != nil && slices.ContainsFunc(r.Target.Keys, func(k Key) bool { return k.Scope != nil }) {
+	if text := scopeTexts[r.Reason]; text != "" && r.has(func(k *Key) bool { return k.Scope != nil && !k.FromRow }) {
 		return worded{r.Reason, text}
+	}
+	if r.Reason == rewrite.ErrScope && r.has(func(k *Key) bool { return k.FromRow && (k.Column == r.Column || len(r.Target.Keys) == 1) }) {
+		return fmt.Errorf("%w%s", worded{r.Reason, fromRowText}, r.detail())
 	}
 	if text := valuesTexts[r.Reason]; text != "" && r.ofValues {
 		return worded{r.Reason, text}
@@ -92,7 +98,20 @@ func (r *Refusal) Cause() error {
 	if r.Detail == "" {
 		return r.Reason
 	}
-	return fmt.Errorf("%w: %s", r.Reason, r.Detail)
+	return fmt.Errorf("%w%s", r.Reason, r.detail())
+}
+
+// detail returns the detail after a colon, or nothing.
+func (r *Refusal) detail() string {
+	if r.Detail == "" {
+		return ""
+	}
+	return ": " + r.Detail
+}
+
+// has reports whether the table has such a key.
+func (r *Refusal) has(such func(*Key) bool) bool {
+	return r.Target != nil && slices.ContainsFunc(r.Target.Keys, func(k Key) bool { return such(&k) })
 }
 
 // Unwrap returns the reason.

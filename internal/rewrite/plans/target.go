@@ -57,6 +57,10 @@ type Key struct {
 	// if there is none.
 	Date string
 
+	// FromRow means that the key is made from the values of Scope, and does not number rows
+	// within them: the same values make the same key.
+	FromRow bool
+
 	// Number returns the number of a key that the application brings, and whether the source
 	// could make that key; nil if the keys are the numbers.
 	Number func(text string) (int64, bool) `json:"-"` // TestLinear hands targets to another program
