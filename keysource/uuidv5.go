@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
@@ -63,6 +64,16 @@ func (s *UUIDv5) Key(values ...any) (key [16]byte, err error) {
 	key[6] = key[6]&0x0f | 5<<4
 	key[8] = key[8]&0x3f | 0x80
 	return key, nil
+}
+
+// Value returns the key of a row, as Key does, in the form in which a driver takes it. As for
+// [UUIDv4], [dialect.SequentialAtEnd] moves no bytes, since these keys have no order to keep.
+func (s *UUIDv5) Value(l dialect.Layout, values ...any) (driver.Value, error) {
+	key, err := s.Key(values...)
+	if err != nil {
+		return nil, err
+	}
+	return l.Value(sortable(key, l)), nil
 }
 
 // Next fails with [ErrNeedsRow]: see Key.

@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math"
 	"os"
+	"os/exec"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +98,49 @@ func timeVectors(t *testing.T) section {
 }
 
 var allLayouts = []dialect.Layout{dialect.SequentialAsString, dialect.SequentialAsBinary, dialect.SequentialAtEnd, dialect.Swapped}
+
+// columnVectors are keys made from the values of columns.
+func columnVectors(t *testing.T) section {
+	s := section{name: "uuidv5"}
+	for _, namespace := range []string{"c2c8b1ae-5d0f-4ab0-9a5e-0d8f9c6a2b17", "ffffffff-ffff-ffff-ffff-ffffffffffff"} {
+		source := keysource.NewUUIDv5(uuid.MustParse(namespace))
+		for _, values := range [][]any{
+			{int64(0)}, {int64(-1)}, {int64(math.MinInt64)}, {uint64(math.MaxUint64)}, {""}, {"1"}, {int64(1)}, {"a", "b"}, {"ab", ""}, {"größe", int64(7)}, {int64(7), "größe"}, {"日本😀", "\t'\\"}, {strings.Repeat("x", 300)},
+		} {
+			types := make([]string, len(values))
+			for i, v := range values {
+				if types[i] = "integer"; reflect.TypeOf(v).Kind() == reflect.String {
+					types[i] = "text"
+				}
+			}
+			for _, layout := range allLayouts {
+				key, err := source.Value(layout, values...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f := fields{"layout", layout, "namespace", namespace, "types", types, "values", values, "key", shown(key)}
+				if layout == dialect.SequentialAtEnd {
+					stored := dialect.MixedEndian(uuid.MustParse(key.(string)))
+					f = append(f, "stored", hex.EncodeToString(stored[:]))
+				}
+				s.add(f...)
+			}
+		}
+	}
+	return s
+}
+
+// TestPythonUUIDv5: Python makes the same keys from the values in docs/vectors.json.
+func TestPythonUUIDv5(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed: the keys are compared with this repository alone")
+	}
+	said, err := exec.CommandContext(t.Context(), python, "testdata/uuidv5.py", vectorsFile).CombinedOutput()
+	if err != nil || string(said) != "78 keys are the same\n" {
+		t.Errorf("testdata/uuidv5.py: %v\n%s", err, said)
+	}
+}
 
 // snowflakeVectors are integers of a time, a worker and a sequence.
 func snowflakeVectors(t *testing.T) (keys, composites section) {
@@ -217,7 +263,7 @@ func TestVectors(t *testing.T) {
 	typeids, masks, numbers := publicVectors(t)
 	var b strings.Builder
 	b.WriteString("{\n")
-	all := []section{timeVectors(t), snowflakes, composites, mappingVectors(t), boundVectors(t), typeids, masks, numbers}
+	all := []section{timeVectors(t), columnVectors(t), snowflakes, composites, mappingVectors(t), boundVectors(t), typeids, masks, numbers}
 	for i, s := range all {
 		fmt.Fprintf(&b, " %q: [\n", s.name)
 		for j, f := range s.vectors {

@@ -35,11 +35,10 @@ func (Examples) GiveWithin(_ context.Context, t *table.Table, i, n int, _ Parent
 	if source, ok := k.Source.(*keysource.UUIDv5); ok {
 		made := make([]driver.Value, n)
 		for row := range made {
-			key, err := source.Key(int64(row)) // the values may not be known yet
-			if err != nil {
+			var err error
+			if made[row], err = source.Value(k.Layout, int64(row)); err != nil { // the values may not be known yet
 				return nil, err
 			}
-			made[row] = k.Layout.Value(key)
 		}
 		return made, nil
 	}

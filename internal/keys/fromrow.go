@@ -52,9 +52,6 @@ func ColumnsOfKey(d *dialect.Dialect, t *table.Table, i int, found *catalog.Tabl
 
 // fromRows returns the key of each row from the values of its columns.
 func fromRows(source *keysource.UUIDv5, l dialect.Layout, columns []numbering.ScopeColumn, rows [][]driver.Value) ([]driver.Value, error) {
-	if l == dialect.SequentialAtEnd {
-		l = dialect.SequentialAsString // the keys have no order to keep, and stay UUIDs of version 5
-	}
 	made := make([]driver.Value, len(rows))
 	values := make([]any, len(columns))
 	for i, row := range rows {
@@ -64,11 +61,10 @@ func fromRows(source *keysource.UUIDv5, l dialect.Layout, columns []numbering.Sc
 				return nil, err
 			}
 		}
-		key, err := source.Key(values...)
-		if err != nil {
+		var err error
+		if made[i], err = source.Value(l, values...); err != nil {
 			return nil, err
 		}
-		made[i] = l.Value(key)
 	}
 	return made, nil
 }
