@@ -8,8 +8,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -191,5 +193,56 @@ func TestScoped(t *testing.T) {
 	got := column(t, p.plain, "SELECT a || '.' || line FROM t ORDER BY a, line")
 	if want := []string{"1.1", "1.2", "1.3", "1.4", "2.1", "2.2", "2.3"}; !slices.Equal(got, want) {
 		t.Errorf("lines %v, want %v", got, want)
+	}
+}
+
+// TestUUIDv5: the rows of statements, batches and copies get the keys that their values
+// make, whichever of pgx's types an argument has; a second delivery is the same rows.
+func TestUUIDv5(t *testing.T) {
+	from := policy.Scope{{Column: "sender", Type: policy.ScopeText}, {Column: "no"}}
+	source := policy.Source{Kind: policy.KindUUIDv5, Namespace: "c2c8b1ae-5d0f-4ab0-9a5e-0d8f9c6a2b17", From: &from}
+	cfg := &policy.Config{Version: 1, Tables: map[string]policy.Table{"t": {Column: "id", InPlace: &source}}}
+	p := open(t, cfg, "CREATE TABLE t (id UUID PRIMARY KEY, sender TEXT, no INT, b TEXT)")
+	ctx := t.Context()
+	type named string
+	for range 2 {
+		b := &pgx.Batch{}
+		for i, sender := range []any{"a", named("b"), pgtype.Text{String: "c", Valid: true}} {
+			b.Queue("INSERT INTO t (sender, no) VALUES ($1, $2), ($1, $3) ON CONFLICT DO NOTHING", sender, i, pgtype.Int4{Int32: int32(-i - 1), Valid: true})
+		}
+		if err := p.filled.SendBatch(ctx, b).Close(); err != nil {
+			t.Fatal(err)
+		}
+		exec(t, p.filled, "INSERT INTO t (no, sender) VALUES ($1, $2) ON CONFLICT DO NOTHING", "7", "d")
+	}
+	rows := [][]any{{7, "x", "e"}, {int64(8), nil, named("f")}, {"09", nil, pgtype.Text{String: "g", Valid: true}}}
+	if n, err := p.filled.CopyFrom(ctx, pgx.Identifier{"t"}, []string{"no", "b", "sender"}, pgx.CopyFromRows(rows)); err != nil || n != 3 {
+		t.Fatal(n, err)
+	}
+	for _, row := range [][]any{{nil, "x", "e"}, {7.0, "x", "e"}, {7, "x", 1}, {7, "x", []byte("e")}, {7, "x", "e "}} {
+		if _, err := p.filled.CopyFrom(ctx, pgx.Identifier{"t"}, []string{"no", "b", "sender"}, pgx.CopyFromRows([][]any{row})); err == nil {
+			t.Errorf("%v is copied", row)
+		}
+	}
+	maker := keysource.NewUUIDv5(uuid.MustParse(source.Namespace))
+	stored, err := p.plain.Query(ctx, "SELECT id, sender, no FROM t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stored.Close()
+	n := 0
+	for ; stored.Next(); n++ {
+		var id uuid.UUID
+		var sender string
+		var no int64
+		if err := stored.Scan(&id, &sender, &no); err != nil {
+			t.Fatal(err)
+		}
+		if want, err := maker.Key(sender, no); err != nil || id != uuid.UUID(want) {
+			t.Errorf("%s %d has the key %s, want %s, error %v", sender, no, id, uuid.UUID(want), err)
+		}
+	}
+	if err := stored.Err(); err != nil || n != 10 {
+		t.Errorf("%d rows are stored, error %v, want 10", n, err)
 	}
 }

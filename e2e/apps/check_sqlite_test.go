@@ -78,6 +78,24 @@ var sqliteFaults = []fault{
 		rule:   "scope", table: "lines", column: "line_no", line: 3, says: "leave scope: out",
 	},
 	{
+		name: "a key from text that is declared as integer", schema: []string{"CREATE TABLE events (id TEXT NOT NULL PRIMARY KEY, sender TEXT, no INT)"},
+		policy: "  events: {column: id, source: {kind: uuidv5, namespace: c2c8b1ae-5d0f-4ab0-9a5e-0d8f9c6a2b17, from: [no, sender]}}\n",
+		fixed:  "  events: {column: id, source: {kind: uuidv5, namespace: c2c8b1ae-5d0f-4ab0-9a5e-0d8f9c6a2b17, from: [no, {column: sender, type: text}]}}\n",
+		rule:   "type", table: "events", column: "id", line: 3, says: "from: [no, {column: sender, type: text}]",
+	},
+	{
+		name: "a key from a column by half of its name", schema: []string{"CREATE TABLE events (id TEXT NOT NULL PRIMARY KEY, event_no INT)"},
+		policy: "  events: {column: id, source: {kind: uuidv5, namespace: c2c8b1ae-5d0f-4ab0-9a5e-0d8f9c6a2b17, from: [event]}}\n",
+		fixed:  "  events: {column: id, source: {kind: uuidv5, namespace: c2c8b1ae-5d0f-4ab0-9a5e-0d8f9c6a2b17, from: [event_no]}}\n",
+		rule:   "no-column", table: "events", column: "event", line: 3, says: "from: [event_no]",
+	},
+	{
+		name: "a key from text without case", schema: []string{"CREATE TABLE events (id TEXT NOT NULL PRIMARY KEY, sender TEXT COLLATE NOCASE, name TEXT)"},
+		policy: "  events: {column: id, source: {kind: uuidv5, namespace: c2c8b1ae-5d0f-4ab0-9a5e-0d8f9c6a2b17, from: [{column: sender, type: text}]}}\n",
+		fixed:  "  events: {column: id, source: {kind: uuidv5, namespace: c2c8b1ae-5d0f-4ab0-9a5e-0d8f9c6a2b17, from: [{column: name, type: text}]}}\n",
+		rule:   "type", table: "events", column: "id", line: 3, says: "NOCASE",
+	},
+	{
 		name: "greatest key and one, not unique", schema: []string{"CREATE TABLE orders (id INTEGER NOT NULL, n INTEGER PRIMARY KEY)"},
 		policy: "  orders: {column: id, source: maxplusone}\n", rule: "not-unique", table: "orders", column: "id", line: 3,
 	},

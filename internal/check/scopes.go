@@ -1,42 +1,58 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/nearest"
 	"github.com/keyfill/keyfill/policy"
 )
 
+// rowColumns returns the columns of the row on which the key depends, and the words of
+// findings about them: the field of the policy, and what it does with them.
+func (t *target) rowColumns(i int) (columns []policy.ScopeColumn, field, does string) {
+	rule := &t.table.KeyColumns[i].Rule
+	if rule.From != nil {
+		return rule.From, "from", "from which the key is made"
+	}
+	return rule.Scope, "scope", "within which scope: numbers the rows"
+}
+
 // lookAtScope adds a finding for each column of a scope (the columns of the parent, within
-// which rows are numbered) that cannot be used, and one if two parents cannot have equal
-// numbers.
+// which rows are numbered), or from which keys are made, that cannot be used, and one if two
+// parents cannot have equal numbers.
 func (c *checker) lookAtScope(t *target, i int, col *catalog.Column) {
-	scope := t.table.KeyColumns[i].Rule.Scope
+	scope, field, does := t.rowColumns(i)
 	f := Finding{Severity: Error, Table: t.found.Name, Line: t.lines(i).Source}
 	for at, rc := range scope {
 		parent := t.found.Column(c.d, rc.Column)
 		switch {
 		case parent == nil:
 			f.Rule, f.Column = ruleNoColumn, rc.Column
-			f.Message = "the table has no column of this name, within which scope: numbers the rows"
-			f.Remedy = "in the policy, for table " + t.entry.Name + ": scope: with columns that the table has"
+			f.Message = "the table has no column of this name, " + does
+			f.Remedy = "in the policy, for table " + t.entry.Name + ": " + field + ": with columns that the table has"
 			if near := nearest.Names(rc.Column, columnNames(t.found, col.Name)); len(near) > 0 {
 				f.Message += `; did you mean "` + strings.Join(near, `" or "`) + `"?`
-				f.Remedy = c.scopeAs(t, scope, at, policy.ScopeColumn{Column: near[0], Type: rc.Type})
+				f.Remedy = c.scopeAs(t, i, at, policy.ScopeColumn{Column: near[0], Type: rc.Type})
 			}
 			f.Remedy += c.orGrant(t, rc.Column)
 		case parent.Generated, parent.IdentityAlways:
 			f.Rule, f.Column = ruleGenerated, parent.Name
-			f.Message = "the engine makes the values of the column, within which scope: numbers the rows, so that no INSERT can give one and each is refused"
-			f.Remedy = "in the policy, for table " + t.entry.Name + ": scope: with columns whose values INSERTs give, such as those that this one is computed from"
+			f.Message = "the engine makes the values of the column, " + does + ", so that no INSERT can give one and each is refused"
+			f.Remedy = "in the policy, for table " + t.entry.Name + ": " + field + ": with columns whose values INSERTs give, such as those that this one is computed from"
 		default:
 			continue
 		}
 		c.add(f)
+	}
+	if field == "from" {
+		c.lookAtFrom(t, i)
+		return
 	}
 	if !col.Indexes.UniqueAlone {
 		return
@@ -78,9 +94,22 @@ func (c *checker) lookAtCase(t *target, i int, col *catalog.Column) {
 	}
 }
 
-// hasScope reports whether the columns of a scope exist, and INSERTs give their values.
+// lookAtFrom adds a finding if keys cannot be made from the values of a column.
+func (c *checker) lookAtFrom(t *target, i int) {
+	if !c.hasScope(t, i) {
+		return
+	}
+	if _, err := keys.ColumnsOfKey(c.d, t.table, i, t.found.Table); err != nil {
+		c.add(Finding{Severity: Error, Rule: ruleType, Table: t.found.Name, Column: t.table.KeyColumns[i].Name, Line: t.lines(i).Source,
+			Message: err.Error(), Remedy: cmp.Or(c.cureScope(t, i), "in the policy, for table "+t.entry.Name+": from: with columns of integers, or of texts that compare byte for byte")})
+	}
+}
+
+// hasScope reports whether the columns of a scope, or from which keys are made, exist, and
+// INSERTs give their values.
 func (c *checker) hasScope(t *target, i int) bool {
-	return !slices.ContainsFunc(t.table.KeyColumns[i].Rule.Scope, func(rc policy.ScopeColumn) bool {
+	columns, _, _ := t.rowColumns(i)
+	return !slices.ContainsFunc(columns, func(rc policy.ScopeColumn) bool {
 		parent := t.found.Column(c.d, rc.Column)
 		return parent == nil || parent.Generated || parent.IdentityAlways
 	})
@@ -89,22 +118,23 @@ func (c *checker) hasScope(t *target, i int) bool {
 // cureScope returns the remedy for a scope that gives its columns other types than they
 // have. It is empty for any other fault.
 func (c *checker) cureScope(t *target, i int) string {
-	scope := t.table.KeyColumns[i].Rule.Scope
+	scope, _, _ := t.rowColumns(i)
 	for at, rc := range scope {
 		parent := t.found.Column(c.d, rc.Column)
 		switch {
 		case parent == nil:
 		case rc.Type == policy.ScopeInteger && parent.Text && !parent.Integer:
-			return c.scopeAs(t, scope, at, policy.ScopeColumn{Column: rc.Column, Type: policy.ScopeText})
+			return c.scopeAs(t, i, at, policy.ScopeColumn{Column: rc.Column, Type: policy.ScopeText})
 		case rc.Type == policy.ScopeText && parent.Integer && !parent.Text:
-			return c.scopeAs(t, scope, at, policy.ScopeColumn{Column: rc.Column, Type: policy.ScopeInteger})
+			return c.scopeAs(t, i, at, policy.ScopeColumn{Column: rc.Column, Type: policy.ScopeInteger})
 		}
 	}
 	return ""
 }
 
 // scopeAs returns the remedy that replaces a column of a scope by another one.
-func (c *checker) scopeAs(t *target, scope []policy.ScopeColumn, at int, other policy.ScopeColumn) string {
+func (c *checker) scopeAs(t *target, key, at int, other policy.ScopeColumn) string {
+	scope, field, _ := t.rowColumns(key)
 	var written []string
 	for i, rc := range scope {
 		if i == at {
@@ -119,7 +149,7 @@ func (c *checker) scopeAs(t *target, scope []policy.ScopeColumn, at int, other p
 		}
 		written = append(written, name)
 	}
-	return fmt.Sprintf("in the policy, for table %s: scope: [%s]", t.entry.Name, strings.Join(written, ", "))
+	return fmt.Sprintf("in the policy, for table %s: %s: [%s]", t.entry.Name, field, strings.Join(written, ", "))
 }
 
 // columnNames returns the names of all columns of a table except one.
