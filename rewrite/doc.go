@@ -86,11 +86,11 @@
 //
 // # Keys within a parent
 //
-// A key may be numbered within the values of other columns of its row. These
-// values are arguments, or literals in VALUES and SET. The INSERT is refused with
+// A key may be numbered within the values of other columns of its row, or be made from
+// them. These values are arguments, or literals in VALUES and SET. The INSERT is refused with
 // [ErrScope] if only the engine knows such a value: an expression, a cast that may
 // change the value, DEFAULT, NULL, a column that is left out or is itself filled,
-// the rows of a query, of MERGE and of a bulk load. keyfill does not see a trigger
+// the rows of a query, of MERGE and, for a number, of a bulk load. keyfill does not see a trigger
 // that gives the row another parent.
 //
 // # Placeholders

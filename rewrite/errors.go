@@ -111,8 +111,8 @@ const (
 	// it has changed, and keyfill would have to send another statement in between: to
 	// reserve keys, or to ask whether the table is a temporary one.
 	ErrReadsCount Reason = "reads_count"
-	// ErrScope is returned when a key is numbered within the values of other columns,
-	// and one of these is not given for its row as an argument or a literal, or is
+	// ErrScope is returned when a key is numbered within the values of other columns, or
+	// made from them, and one of these is not given for its row as an argument or a literal, or is
 	// NULL.
 	ErrScope Reason = "scope"
 	// ErrReadsKey is returned when the text asks for the last key of its connection,
