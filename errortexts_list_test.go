@@ -86,6 +86,7 @@ var noInstruction = []struct {
 		"the name ",
 		"column ",
 		"the scope's column %q: %s",
+		"the column %q, from which the key is made: %s",
 		"the period's column %q: %s",
 		"the keys of the column",
 		"the column's own sequence",

@@ -30,7 +30,7 @@ func NewUUIDv5(namespace [16]byte) *UUIDv5 { return &UUIDv5{namespace} }
 
 // ErrNeedsRow is returned when keys are asked for that are made from columns of their rows,
 // and the rows are not known.
-var ErrNeedsRow = anchor.Last("uuidv5", "keysource: the key is made from columns of its row: insert the row without a key, or compute the key with UUIDv5.Key")
+var ErrNeedsRow = anchor.Last("from-columns", "keysource: the key is made from columns of its row: insert the row without a key, or compute the key with UUIDv5.Key")
 
 // Key returns the key of a row, in RFC order, from the values of its columns: each is an
 // int64, a uint64 or a string. It fails without values, and for any other type, or a text
@@ -50,12 +50,12 @@ func (s *UUIDv5) Key(values ...any) (key [16]byte, err error) {
 			name = strconv.AppendUint(name, v, 10)
 		case string:
 			if !utf8.ValidString(v) {
-				return key, anchor.Lastf("uuidv5", "keysource: value %d is no text in UTF-8", i+1)
+				return key, anchor.Lastf("from-columns", "keysource: value %d is no text in UTF-8: give it as one", i+1)
 			}
 			name[at] = 't'
 			name = append(name, v...)
 		default:
-			return key, anchor.Lastf("uuidv5", "keysource: value %d is a %T: give an int64, a uint64 or a string", i+1, v)
+			return key, anchor.Lastf("from-columns", "keysource: value %d is a %T: give an int64, a uint64 or a string", i+1, v)
 		}
 		binary.BigEndian.PutUint32(name[at+1:], uint32(len(name)-at-5)) //nolint:gosec // no argument of a statement has 4 GB
 	}

@@ -409,7 +409,7 @@ func TestUUIDv5Columns(t *testing.T) {
 		{"a time", harness.PgxDefault, "timestamp", policy.ScopeText, "2026-01-01", "timestamp"},
 		{"a date", harness.MySQLDefault, "DATE", policy.ScopeText, "2026-01-01", "date"},
 		{"bytes", harness.MySQLDefault, "VARBINARY(20)", policy.ScopeText, "a", "varbinary"},
-		{"a text as integer", harness.SQLiteFile, "TEXT", policy.ScopeInteger, 7, "from: [{column: v, type: text}]"},
+		{"a text as integer", harness.SQLiteFile, "TEXT", policy.ScopeInteger, 7, "{column: v, type: text}"},
 		{"a type of SQLite that changes digits", harness.SQLiteFile, "STRING", policy.ScopeText, "007", "STRING"},
 		{"computed", harness.SQLiteFile, "TEXT AS ('a')", policy.ScopeText, "a", "generated"},
 		{"another name", harness.SQLiteFile, "TEXT, vv TEXT", "missing", "a", "none of this name"},

@@ -26,14 +26,14 @@ func (g *Conn) ColumnsOfKey(ctx context.Context, t *table.Table, i int) ([]numbe
 	}
 	if f.Found == nil && !g.Tables.Detached {
 		if f.Unseen != nil {
-			return nil, fmt.Errorf("%w: its keys are made from columns whose types are not known", f.Unseen)
+			return nil, fmt.Errorf("%w: its keys are made from columns whose types are not known: create it as a table that is not temporary", f.Unseen)
 		}
 		return nil, errUnseenColumns
 	}
 	return ColumnsOfKey(g.Tables.AnyEngine().Dialect, t, i, f.Found)
 }
 
-var errUnseenColumns = anchor.New("uuidv5", "its keys are made from columns whose types are not known, since the text creates the table: create it in a statement before")
+var errUnseenColumns = anchor.New("from-columns", "its keys are made from columns whose types are not known, since the text creates the table: create it in a statement before")
 
 // ColumnsOfKey returns the columns that the keys of column i of a table are made from, or an
 // error if one of them cannot be used. found is the catalog's description of the table; nil

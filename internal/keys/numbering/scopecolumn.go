@@ -53,10 +53,7 @@ func NewFromColumn(d *dialect.Dialect, table *catalog.Table, rule policy.ScopeCo
 
 // in returns c with the catalog's description of the column in a table.
 func (c ScopeColumn) in(table *catalog.Table) (ScopeColumn, error) {
-	rule, found, field := c.Rule, table.Column(c.Dialect, c.Rule.Column), "scope"
-	if c.InKey {
-		field = "from"
-	}
+	rule, found := c.Rule, table.Column(c.Dialect, c.Rule.Column)
 	c.Found = found
 	fail := func(format string, args ...any) (ScopeColumn, error) { return ScopeColumn{}, c.fail(format, args...) }
 	switch {
@@ -67,7 +64,7 @@ func (c ScopeColumn) in(table *catalog.Table) (ScopeColumn, error) {
 		}
 		return fail("the table has none of this name: write it as the table has it%s", nearest.DidYouMean(rule.Column, names))
 	case rule.Type == policy.ScopeInteger && (!found.Integer || found.Text):
-		return fail("its type is %s: write %s: [{column: %s, type: text}] if that is a text, or make it an integer", orNone(found.Type), field, rule.Column)
+		return fail("its type is %s: write {column: %s, type: text} if that is a text, or make it an integer", orNone(found.Type), rule.Column)
 	case rule.Type == policy.ScopeInteger:
 		return c, nil
 	case !found.Text || found.Integer || found.Binary || !c.isText():
@@ -179,7 +176,7 @@ func (c *ScopeColumn) Normal(v driver.Value) (any, error) {
 // fail returns an error about the column or a value of it.
 func (c *ScopeColumn) fail(format string, args ...any) error {
 	if c.InKey {
-		return anchor.Errorf("uuidv5", "the column %q, from which the key is made: %s", c.Rule.Column, fmt.Sprintf(format, args...))
+		return anchor.Errorf("from-columns", "the column %q, from which the key is made: %s", c.Rule.Column, fmt.Sprintf(format, args...))
 	}
 	return anchor.Errorf("scope-column", "the scope's column %q: %s", c.Rule.Column, fmt.Sprintf(format, args...))
 }
