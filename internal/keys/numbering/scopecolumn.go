@@ -89,6 +89,10 @@ type scopeRule struct {
 	types    []string                    // the text types that are compared by the collation alone; nil means all
 	lenient  bool                        // without strict mode, a value that does not fit is stored as another value
 
+	tells    bool // the catalog tells collations that take different texts for equal
+	pads     bool // a char(n) is read with spaces at its end: MySQL takes them off, and SQLite adds none
+	replaces bool // a text type may store another character for one that its character set lacks
+
 	// date is the query that returns an argument as a column for dates stores it, as text
 	// YYYY-MM-DD.
 	date string
@@ -105,6 +109,8 @@ var scopeRules = map[dialect.Family]scopeRule{
 	},
 	dialect.FamilyPostgreSQL: {
 		isBinary: func(collation string) bool { return slices.Contains(exactCollations, collation) },
+		tells:    true,
+		pads:     true,
 		types:    []string{"text", "character varying", "character"},
 		date:     "SELECT to_char(CAST($1 AS date), 'YYYY-MM-DD')",
 	},
@@ -116,11 +122,13 @@ var scopeRules = map[dialect.Family]scopeRule{
 		isBinary: func(collation string) bool {
 			return strings.HasSuffix(collation, "_BIN") || strings.HasSuffix(collation, "_BIN2") || strings.HasSuffix(collation, "_BIN2_UTF8")
 		},
+		pads: true, replaces: true,
 		date: "SELECT CONVERT(char(10), CAST(@p1 AS date), 23)",
 	},
 	dialect.FamilyOracle: {
 		isBinary: func(collation string) bool { return collation == "BINARY" },
-		date:     "SELECT TO_CHAR(:1, 'YYYY-MM-DD') FROM dual",
+		pads:     true, replaces: true,
+		date: "SELECT TO_CHAR(:1, 'YYYY-MM-DD') FROM dual",
 	},
 }
 
@@ -140,7 +148,7 @@ var exactCollations = []string{"default", "C", "POSIX", "C.UTF-8", "C.utf8", "uc
 // isBinary reports whether two texts in the column are equal only if their bytes are.
 // Spaces at the end may not count, but texts with such spaces are refused.
 func (c *ScopeColumn) isBinary() bool {
-	if c.InKey && c.Dialect.Family == dialect.FamilyPostgreSQL {
+	if c.InKey && scopeRules[c.Dialect.Family].tells {
 		return c.Found.Collation != "" && !strings.HasSuffix(c.Found.Collation, catalog.NotDeterministic)
 	}
 	return scopeRules[c.Dialect.Family].isBinary(c.Found.Collation)
@@ -265,8 +273,8 @@ func (c *ScopeColumn) maxText() int {
 
 // pads reports whether a shorter text is read back with spaces after it.
 func (c *ScopeColumn) pads() bool {
-	if f := c.Dialect.Family; f == dialect.FamilyMySQL || f == dialect.FamilySQLite {
-		return false // MySQL takes them off again, and SQLite adds none
+	if !scopeRules[c.Dialect.Family].pads {
+		return false
 	}
 	name, _, _ := strings.Cut(strings.ToLower(c.Found.Type), "(")
 	return name == "char" || name == "character" || name == "nchar"
@@ -275,9 +283,6 @@ func (c *ScopeColumn) pads() bool {
 // replaces reports whether the engine may store other characters in place of those that the
 // column's character set does not have.
 func (c *ScopeColumn) replaces() bool {
-	switch c.Dialect.Family {
-	case dialect.FamilySQLServer, dialect.FamilyOracle:
-		return c.Found.Type != "" && !strings.HasPrefix(strings.ToLower(c.Found.Type), "n") && !strings.HasSuffix(c.Found.Collation, "_UTF8")
-	}
-	return false
+	return scopeRules[c.Dialect.Family].replaces && c.Found.Type != "" &&
+		!strings.HasPrefix(strings.ToLower(c.Found.Type), "n") && !strings.HasSuffix(c.Found.Collation, "_UTF8")
 }
