@@ -102,8 +102,11 @@ func streamScopes(p *plans.Draft, in *inserts.State, missing []int) {
 		return
 	}
 	in.Scopes.Begin(in.Offset)
+	numbered := func(column string) bool {
+		return slices.ContainsFunc(in.Target.Keys, func(k plans.Key) bool { return !k.FromRow && slices.Contains(k.Scope, column) })
+	}
 	for i, at := range in.Scopes.Listed {
-		if at >= 0 {
+		if at >= 0 && !numbered(in.Scopes.Columns[i]) {
 			in.Scopes.Values[i].Kind, in.Scopes.Values[i].Before = plans.ScopeArgument, at
 		}
 	}
