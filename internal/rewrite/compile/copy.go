@@ -112,8 +112,11 @@ func streamScopes(p *plans.Draft, in *inserts.State, missing []int) {
 	}
 	for _, k := range missing {
 		key := &in.Target.Keys[k]
+		if key.Scope != nil && !key.FromRow {
+			p.Refuse(in.Target, in.Offset, rewrite.ErrScope)
+		}
 		for i, column := range in.Scopes.Columns {
-			if p.Refusal == nil && slices.Contains(key.Scope, column) && (!key.FromRow || in.Scopes.Listed[i] < 0) {
+			if p.Refusal == nil && slices.Contains(key.Scope, column) && in.Scopes.Listed[i] < 0 {
 				p.Refusal = plans.ScopeRefusal(in.Target, key, in.Offset, column)
 			}
 		}
