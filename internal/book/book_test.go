@@ -10,7 +10,7 @@ import (
 // tree is a folder with the pages that the program looks into.
 func tree(deviation, cell, block string) fstest.MapFS {
 	return fstest.MapFS{
-		"README.md":          {Data: []byte("# A title\n\nThree plain [words](docs/a.md).\n\n```sh\n" + block + "\n```\n")},
+		"README.md":          {Data: []byte("# A title\n\nThree plain [words](docs/errors.md).\n\n```sh\n" + block + "\n```\n")},
 		"docs/errors.md":     {Data: []byte("## Some\n\n### driver\n\nA text.\n")},
 		"docs/deviations.md": {Data: []byte("Two words.\n\n<!-- deviations: a -->\n| what | engine | example | switch | test |\n|---|---|---|---|---|\n" + deviation + "\n<!-- end -->\n")},
 		"docs/guarantees.md": {Data: []byte("<!-- table of guarantees: x -->\n| method | engines | unique |\n|---|---|---|\n| `uuidv7` | all | " + cell + " |\n<!-- end of table -->\n")},
