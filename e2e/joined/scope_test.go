@@ -179,7 +179,7 @@ func TestScopeRolledBack(t *testing.T) {
 // TestScopeRefused: statements whose parent is not known are refused, and neither
 // the table nor the state sees anything of them.
 //
-//deviation:filled-inserts | With `scope:`, an INSERT is an error where the scope's value is no argument and no plain literal, or is a value that the engine may store as another one. | all | `INSERT INTO order_lines (order_id) VALUES (1 + 1)`; 70000 for a SMALLINT on MySQL; a text that ends in a space | `unsupported: unfilled` for the first kind
+//deviation:filled-inserts | With `scope:` or `from:`, an INSERT is an error where the value of such a column is no argument and no plain literal, or is a value that the engine may store as another one. | all | `INSERT INTO order_lines (order_id) VALUES (1 + 1)`; 70000 for a SMALLINT on MySQL; a text that ends in a space | `unsupported: unfilled` for the first kind
 func TestScopeRefused(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, scopeEngines, func(t *testing.T, s *harness.Scratch) {
