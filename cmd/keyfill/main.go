@@ -14,6 +14,7 @@
 //	keyfill period               the periods of numbers: list, close, open again
 //	keyfill takeover             the server that alone writes the rows of states
 //	keyfill bench                which key is fastest on a database
+//	keyfill conformance          what the documentation claims, tried on a server
 //	keyfill backfill             keys for the rows of a table that have none
 //	keyfill version              the version of this program
 //
@@ -113,7 +114,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Wrap(err) })
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(newDemo(), newInit(), newExplain(), newCheck(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newAudit(), newPeriod(), newTakeover(), newBench(),
+	root.AddCommand(newDemo(), newInit(), newExplain(), newCheck(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newAudit(), newPeriod(), newTakeover(), newBench(), newConformance(),
 		newVet(), newCompletion(), newVersion())
 	root.SetHelpCommand(newHelp())
 	setHelp(root)

@@ -36,7 +36,10 @@ func TestMain(m *testing.M) {
 	if line := os.Getenv(commandVariable); line != "" {
 		os.Exit(run(context.Background(), strings.Split(line, "\x1f"), os.Stdin, os.Stdout, os.Stderr))
 	}
-	testdb.Main(m, mariadb, postgresql)
+	if fault, given := os.LookupEnv(faultVariable); given {
+		os.Exit(faultyChild(fault))
+	}
+	testdb.Main(m, mariadb, postgresql, postgresql18)
 }
 
 // planned is a database whose plans are executed.

@@ -1,0 +1,23 @@
+package conformance
+
+import "strings"
+
+// These let tests look inside.
+var (
+	GoldenTables = goldenTables
+	GoldenTopics = goldenTopics
+	RunAt        = runAt
+	WithDatabase = withDatabase
+)
+
+// Name returns the name of a table.
+func (t goldenTable) Name() string { return t.name }
+
+// ColumnNames returns the names of the columns.
+func (t goldenTable) ColumnNames() (names []string) {
+	for _, c := range t.columns {
+		name, _, _ := strings.Cut(c, " ")
+		names = append(names, name)
+	}
+	return names
+}
