@@ -45,6 +45,7 @@ server with other sessions, replicas or publications unless --shared is given.
 docs/conformance.md tells what it does, and has the results of others.`,
 		Example:     `  keyfill conformance --driver sqlite --dsn any.db --rows 1000`,
 		Annotations: map[string]string{exitKey: "Exit code: 0 no claim was refused, 1 an error, 2 a misused command line, 3 a claim\nwas refused."},
+		Hidden:      true, // the list of commands has as many lines as fit; docs/conformance.md tells of it
 		Args:        arguments(cobra.NoArgs),
 		RunE:        func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -77,7 +78,7 @@ func (f *conformanceFlags) check() error {
 const exitRefused = 3
 
 // errRefused is returned if a claim was refused.
-var errRefused = errors.New("claims were refused: the report says which, and what was seen")
+var errRefused = errors.New("claims were refused: look in the report what was seen")
 
 func (f *conformanceFlags) run(cmd *cobra.Command) (err error) {
 	if f.child {
@@ -134,9 +135,10 @@ func (f *conformanceFlags) target(ctx context.Context) (conformance.Target, erro
 		if err != nil {
 			return conformance.Target{}, err
 		}
-		if d = of; db.Close() != nil {
-			return conformance.Target{}, errors.New("the connection could not be closed")
+		if err := db.Close(); err != nil {
+			return conformance.Target{}, err
 		}
+		d = of
 	}
 	return conformance.Target{Name: f.database.Driver, Driver: opened, DSN: dsn, Dialect: d}, nil
 }

@@ -8,6 +8,8 @@ var (
 	GoldenTopics = goldenTopics
 	RunAt        = runAt
 	WithDatabase = withDatabase
+	ErrExists    = errExists
+	ErrNotOurs   = errNotOurs
 )
 
 // Name returns the name of a table.

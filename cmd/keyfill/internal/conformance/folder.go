@@ -25,28 +25,30 @@ const (
 
 var files = []string{database, database + "-wal", database + "-shm", database + "-journal", markFile}
 
+var errDSN = errors.New("the DSN cannot be read: write it as the driver's documentation says")
+
 // splitDSN returns the path in a DSN of SQLite, and what follows it. The path is empty for
 // a database in memory.
 func splitDSN(dsn string) (path, settings string, err error) {
 	path, settings, _ = strings.Cut(dsn, "?")
 	values, err := url.ParseQuery(settings)
 	if err != nil {
-		return "", "", errors.New("the driver cannot read the DSN")
+		return "", "", errDSN
 	}
 	if strings.HasPrefix(path, "file:") {
 		u, err := url.Parse(path)
 		if err != nil {
-			return "", "", errors.New("the driver cannot read the DSN")
+			return "", "", errDSN
 		}
 		path = u.Path
 		if u.Opaque != "" {
 			if path, err = url.PathUnescape(u.Opaque); err != nil {
-				return "", "", errors.New("the driver cannot read the DSN")
+				return "", "", errDSN
 			}
 		}
 	}
 	if path == "" || path == ":memory:" || values.Get("mode") == "memory" {
-		return "", "", anchor.Last("conformance", "the database is in memory, where each connection has its own: name a file in the DSN")
+		return "", "", anchor.Last("command", "the database is in memory, where each connection has its own: name a file in the DSN")
 	}
 	values.Del("mode")  // the database of the run is made and written to
 	values.Del("cache") // each connection is one of its own
@@ -74,7 +76,7 @@ func makeFolder(dsn, name string) (*folder, error) {
 	}
 	if err := os.Mkdir(f.path, 0o700); err != nil {
 		if errors.Is(err, os.ErrExist) {
-			return nil, ErrExists
+			return nil, errExists
 		}
 		return nil, err
 	}
@@ -90,7 +92,9 @@ func openFolder(dsn, name string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = os.Stat(f.path)
+	if _, err = os.Stat(f.path); errors.Is(err, os.ErrNotExist) {
+		return nil, anchor.Lastf("command", "there is no folder %s: give one that the command has printed", name)
+	}
 	return f, err
 }
 
@@ -104,7 +108,7 @@ func (f *folder) removeIfMarked() error {
 	if os.Remove(f.path) == nil {
 		return nil
 	}
-	return ErrNotOurs
+	return errNotOurs
 }
 
 // remove removes the files of a run, the mark last, and the folder, which must then be

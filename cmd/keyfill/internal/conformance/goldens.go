@@ -321,7 +321,7 @@ func goldenPolicy(targets []string) (map[string]policy.Table, error) {
 					t.Fill |= fills[f]
 				}
 			default:
-				return nil, fmt.Errorf("unknown word %q of a target", name)
+				return nil, fmt.Errorf("unknown word %q of a target: correct goldens.txtar", name)
 			}
 		}
 		tables[words[0]] = t

@@ -94,9 +94,6 @@ func (r *run) crowd(ctx context.Context, db *sql.DB, table string) (committed in
 	return rows.Load(), errors.Join(errs...)
 }
 
-// errUndone rolls a transaction back on purpose.
-var errUndone = errors.New("rolled back on purpose")
-
 // numberRows stores two rows in a transaction, and returns how many were committed. It
 // begins again where the engine has ended the transaction in favour of another one.
 func (r *run) numberRows(ctx context.Context, db *sql.DB, table string, worker, i int) (int64, error) {
@@ -105,6 +102,7 @@ func (r *run) numberRows(ctx context.Context, db *sql.DB, table string, worker, 
 		if err := r.rate.wait(ctx, rows); err != nil {
 			return 0, err
 		}
+		kept := int64(rows)
 		err := func() error {
 			tx, err := db.BeginTx(ctx, nil)
 			if err != nil {
@@ -119,15 +117,14 @@ func (r *run) numberRows(ctx context.Context, db *sql.DB, table string, worker, 
 				}
 			}
 			if i%3 == 1 {
-				return errUndone
+				kept = 0
+				return tx.Rollback()
 			}
 			return tx.Commit()
 		}()
 		switch {
 		case err == nil:
-			return rows, nil
-		case errors.Is(err, errUndone):
-			return 0, nil
+			return kept, nil
 		case !sqlcode.ClassOf(r.target.Dialect, err).Transient():
 			return 0, err
 		}

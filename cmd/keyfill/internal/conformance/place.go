@@ -41,11 +41,11 @@ var isPlace = regexp.MustCompile(`^` + prefix + `[0-9a-f]{16}$`)
 // maxWait bounds how long a run cleans up after an interrupt.
 const maxWait = time.Minute
 
-// ErrExists is returned if the schema of a run exists already.
-var ErrExists = anchor.New("conformance", "the schema of the run is there already, and is not touched: begin again, which takes another name")
+// errExists is returned if the schema of a run exists already.
+var errExists = anchor.New("command", "the schema of the run is there already, and is not touched: begin again, which takes another name")
 
-// ErrNotOurs is returned if a schema does not have the mark of a run.
-var ErrNotOurs = anchor.New("conformance", "the schema has no mark of keyfill conformance, and is not dropped: look what it holds, and drop it by hand")
+// errNotOurs is returned if a schema does not have the mark of a run.
+var errNotOurs = anchor.New("command", "the schema has no mark of keyfill conformance, and is not dropped: look what it holds, and drop it by hand")
 
 // place is the schema in which a run works.
 type place struct {
@@ -102,7 +102,7 @@ func makePlace(ctx context.Context, t Target, name string) (p *place, err error)
 	}
 	present, err := p.names(ctx)
 	if err == nil && slices.Contains(present, name) {
-		err = ErrExists
+		err = errExists
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.outer.Close())
@@ -127,7 +127,7 @@ func (p *place) writeMark(ctx context.Context) error {
 	return err
 }
 
-// isMarked returns nil if the schema has its mark, ErrNotOurs if it does not. A schema
+// isMarked returns nil if the schema has its mark, errNotOurs if it does not. A schema
 // without tables was made by a run that was killed before it wrote the mark.
 func (p *place) isMarked(ctx context.Context) error {
 	var run string
@@ -137,7 +137,7 @@ func (p *place) isMarked(ctx context.Context) error {
 	}
 	var tables int
 	if counted := p.outer.QueryRowContext(ctx, p.at(p.engine.tables)).Scan(&tables); counted != nil || tables > 0 || err == nil {
-		return ErrNotOurs
+		return errNotOurs
 	}
 	return nil
 }
@@ -305,7 +305,7 @@ func Leftovers(ctx context.Context, t Target) ([]string, error) {
 // Drop drops a schema, or a folder, that Leftovers has named.
 func Drop(ctx context.Context, t Target, name string) error {
 	if !isPlace.MatchString(name) {
-		return anchor.Lastf("conformance", "%q is no name of a schema of keyfill conformance: give one that the command has printed", name)
+		return anchor.Lastf("command", "%q is no name of a schema of keyfill conformance: give one that the command has printed", name)
 	}
 	outer, err := t.outside()
 	if err != nil {
@@ -325,7 +325,7 @@ func Drop(ctx context.Context, t Target, name string) error {
 	case err != nil:
 		return err
 	case !slices.Contains(present, name):
-		return anchor.Lastf("conformance", "there is no schema %s: give one that the command has printed", name)
+		return anchor.Lastf("command", "there is no schema %s: give one that the command has printed", name)
 	}
 	if err := p.isMarked(ctx); err != nil {
 		return err

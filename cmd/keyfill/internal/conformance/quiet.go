@@ -43,17 +43,17 @@ func notices(ctx context.Context, t Target) (all []string, err error) {
 
 // errShared returns the error for what could notice a run.
 func errShared(all []string) error {
-	return anchor.Lastf("conformance", "the server is not the run's alone: %s: take another server, or say --shared", strings.Join(all, "; "))
+	return anchor.Lastf("command", "the server is not the run's alone (%s): take another server, or say --shared", strings.Join(all, "; "))
 }
 
-// ErrPooler is returned if a connection pooler is between the program and the server.
-var ErrPooler = anchor.New("conformance", "a pooler gives one session of the server to several connections, so that others could write to the run's schema: connect to the server itself")
+// errPooler is returned if a connection pooler is between the program and the server.
+var errPooler = anchor.New("command", "a pooler gives one session of the server to several connections, so that others could write to the run's schema: name the server itself in the DSN")
 
 // poolerRounds is how often two connections are asked in turn: an idle pooler gives both
 // of them the same session in the first round, a busy one maybe later.
 const poolerRounds = 4
 
-// checkPooler returns ErrPooler if two connections are served by one session of the
+// checkPooler returns errPooler if two connections are served by one session of the
 // server, or one connection by two.
 func checkPooler(ctx context.Context, t Target) error {
 	query := engines[t.Dialect.Family].session
@@ -83,7 +83,7 @@ func checkPooler(ctx context.Context, t Target) error {
 				return nil // the server does not number its sessions
 			}
 			if seen[i] = append(seen[i], id); seen[i][0] != id || slices.Contains(seen[1-i], id) {
-				return ErrPooler
+				return errPooler
 			}
 		}
 	}
