@@ -42,10 +42,10 @@ func newConformance() *cobra.Command {
 		Long: `Tries the claims about layouts, numberings and drivers on a server: is each shown,
 refused, or not tried? Works in a schema of its own, which it drops, and refuses a
 server with other sessions, replicas or publications unless --shared is given.
-docs/conformance.md tells what it does, and has the results of others.`,
+docs/conformance.md describes what it does, and has the results of others.`,
 		Example:     `  keyfill conformance --driver sqlite --dsn any.db --rows 1000`,
 		Annotations: map[string]string{exitKey: "Exit code: 0 no claim was refused, 1 an error, 2 a misused command line, 3 a claim\nwas refused."},
-		Hidden:      true, // the list of commands has as many lines as fit; docs/conformance.md tells of it
+		Hidden:      true, // the list of commands has as many lines as fit; docs/conformance.md describes it
 		Args:        arguments(cobra.NoArgs),
 		RunE:        func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
@@ -55,7 +55,7 @@ docs/conformance.md tells what it does, and has the results of others.`,
 	flags.IntVar(&f.Rate, "rate", 10_000, "rows a second at most")
 	flags.StringSliceVar(&f.Only, "only", nil, "only claims whose names begin so")
 	flags.BoolVar(&f.Shared, "shared", false, "run although others may notice it")
-	flags.StringVar(&f.By, "by", "", "who runs it, for the report")
+	flags.StringVar(&f.By, "by", "", "your name, for the report")
 	flags.StringVar(&f.drop, "drop", "", "drop the `schema` of a killed run, and end")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
 	flags.BoolVar(&f.child, "child", false, "")

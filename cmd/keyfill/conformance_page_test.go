@@ -52,7 +52,7 @@ func TestConformancePage(t *testing.T) {
 		t.Fatalf("no results: %v", err)
 	}
 	var table strings.Builder
-	table.WriteString("| engine | driver | keys of each layout | shown | refused | not tried | who | when |\n|---|---|---|---|---|---|---|---|\n")
+	table.WriteString("| engine | driver | keys of each layout | shown | refused | not tried | run by | when |\n|---|---|---|---|---|---|---|---|\n")
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -352,3 +352,33 @@ func TestConformanceRefuses(t *testing.T) {
 		t.Error("the file of the DSN was made")
 	}
 }
+
+// TestConformanceGalera: on a cluster of three nodes each claim is shown but for native,
+// which keyfill refuses there, and a cluster is refused without --shared.
+func TestConformanceGalera(t *testing.T) {
+	if testing.Short() || testturn.Enabled(t) {
+		t.Skip("a cluster takes a minute: make everything starts it")
+	}
+	nodes := testdb.StartGalera(t, "mysql", 3)
+	s := &server{"mysql", &planned{driver: "mysql", dsn: nodes[1].DSN(nodes[1].Database(t, "mysql"))}}
+	s.raw = s.open(t, "")
+	var out bytes.Buffer
+	o := conformance.Options{Rows: 1203, Rate: 1_000_000, Child: testChild(""), Out: &out}
+	if _, err := conformance.Run(t.Context(), s.target(), o); err == nil || !strings.Contains(err.Error(), "a node of a cluster") {
+		t.Errorf("without --shared: %v", err)
+	}
+	o.Shared = true
+	report, err := conformance.Run(t.Context(), s.target(), o)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	for _, c := range report.Claims {
+		if refused := c.Result != conformance.Shown; refused != (c.Name == "native") {
+			t.Errorf("%s is %s: %s", c.Name, c.Result, c.Seen)
+		}
+	}
+	if all := s.left(t); len(all) > 0 {
+		t.Errorf("left are %q", all)
+	}
+	t.Logf("%d shown in %.1f s\n%s", report.Count(conformance.Shown), report.Seconds, &out)
+}

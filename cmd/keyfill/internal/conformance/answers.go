@@ -68,7 +68,7 @@ func tryMissing(ctx context.Context, r *run) (outcome, error) {
 	return r.hasClass(err, dialect.ErrorNoObject), nil
 }
 
-// hasClass says whether an error has a class.
+// hasClass returns shown if an error has a class, else refused.
 func (r *run) hasClass(err error, want dialect.ErrorClass) outcome {
 	switch {
 	case err == nil:
@@ -138,7 +138,8 @@ func execAll(ctx context.Context, conn *sql.Conn, statements ...string) error {
 	return nil
 }
 
-// hasTransient says whether an error tells the program to try again.
+// hasTransient returns shown if the transaction of an error may succeed when it is
+// repeated, else refused.
 func (r *run) hasTransient(err error) outcome {
 	switch {
 	case err == nil:

@@ -25,7 +25,7 @@
 //	errors/…       an error of the engine has the class that decides what keyfill does next
 //	session/…      keyfill reads the settings of a session that change what a text means
 //
-// [Claims] lists those of an engine.
+// [Claims] lists the claims of an engine.
 //
 // # What it does to the server
 //

@@ -10,7 +10,7 @@ type engine struct {
 
 	create string // makes the schema
 	use    string // makes the schema the one that a session's names mean; empty if the DSN does
-	names  string // lists the schemas whose names begin as those of this package do
+	names  string // lists the schemas whose names begin with prefix
 	tables string // counts the tables of the schema that are not the mark
 
 	// contents lists what has to be dropped before the schema, each with its kind, such as
@@ -28,10 +28,10 @@ type engine struct {
 	binary                            string // 16 bytes; empty if the default layout sends bytes, or the engine has no such type that is a key
 	ascii                             string // %d characters that compare byte by byte
 	sequence                          string // makes the sequence kf_numbers in steps of 50; empty if the engine has none
-	identity                          string // a key that the engine numbers, where drivers tell it by LastInsertId
+	identity                          string // a key that the engine numbers, where LastInsertId returns it
 	returning                         string // an INSERT of three rows into kf_orders that gives id and note
 	without                           string // the dialect of the family that has neither sequences nor RETURNING
-	lastInsertID                      bool   // keyfill tells its key by LastInsertId, as the drivers of the engine do
+	lastInsertID                      bool   // LastInsertId returns the key that keyfill has made
 	codeless                          bool   // a missing table is an error without a code of its own
 
 	impatient []string  // lets a session wait for a short time only

@@ -66,7 +66,7 @@ func newName() string {
 	return prefix + hex.EncodeToString(digits)
 }
 
-// outside returns a database in the place that the DSN names; nil on SQLite, whose file
+// outside returns a database as the DSN names it; nil on SQLite, whose file
 // is not opened.
 func (t Target) outside() (*sql.DB, error) {
 	if engines[t.Dialect.Family].create == "" {

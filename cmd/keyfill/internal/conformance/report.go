@@ -28,7 +28,7 @@ type Report struct {
 	Server        string    `json:"server"`   // the version, in the server's own words
 	Driver        string    `json:"driver"`
 	DriverVersion string    `json:"driver_version,omitempty"` // the module and its version
-	By            string    `json:"by,omitempty"`             // who ran it, as --by says
+	By            string    `json:"by,omitempty"`             // the name that --by gives
 	Time          time.Time `json:"time"`                     // when the run began
 	Seconds       float64   `json:"seconds"`
 	Flags         Flags     `json:"flags"`

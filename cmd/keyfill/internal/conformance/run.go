@@ -26,7 +26,7 @@ type Options struct {
 	Rows   int    // how many keys of each layout are made, at least 100
 	Rate   int    // how many rows a second are stored at most
 	Shared bool   // whether to begin although others may notice the run
-	By     string // who runs it, for the report
+	By     string // the name of the person or program that runs it, for the report
 
 	// Only holds the beginnings of the names of the claims to try; nil means all. The
 	// report has no other ones.
