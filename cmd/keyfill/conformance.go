@@ -16,7 +16,6 @@ import (
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/conformance"
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
-	"github.com/keyfill/keyfill/dialect"
 )
 
 // conformanceFlags are the flags of keyfill conformance.
@@ -130,7 +129,7 @@ func (f *conformanceFlags) target(ctx context.Context) (conformance.Target, erro
 	if err != nil {
 		return conformance.Target{}, err
 	}
-	if d.Family != dialect.FamilySQLite {
+	if conformance.HasServer(d) {
 		db, of, err := f.database.Connect(ctx) // asks whether it is MySQL or MariaDB
 		if err != nil {
 			return conformance.Target{}, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -190,12 +191,16 @@ func Child(ctx context.Context, in io.Reader, out io.Writer, driverOf func(name,
 	}
 	defer db.Close()
 	pace := newRate(order.Rate)
-	for range order.Rows {
+	for stored := 0; stored < order.Rows; stored++ {
 		if err := pace.wait(ctx, 1); err != nil {
 			return err
 		}
 		noted, rec := keyfill.Record(ctx)
 		if _, err := db.ExecContext(noted, p.target.bind("INSERT INTO kf_blocks (process) VALUES (?)"), order.Process); err != nil {
+			if sqlcode.ClassOf(d, err).Transient() {
+				stored-- // nothing was stored: SQLite without a busy_timeout does not wait for a lock
+				continue
+			}
 			return err
 		}
 		key, _ := keyfill.Last[int64](rec, "kf_blocks")

@@ -59,6 +59,10 @@ type place struct {
 // at replaces the name of the schema in a statement.
 func (p *place) at(statement string) string { return strings.ReplaceAll(statement, "%[1]s", p.name) }
 
+// HasServer reports whether a run makes its schema on a server, to which it connects by the
+// DSN. Elsewhere it makes a file beside the file of the DSN.
+func HasServer(d *dialect.Dialect) bool { return engines[d.Family].create != "" }
+
 // newName returns a name that no schema has, by chance.
 func newName() string {
 	digits := make([]byte, 8)
