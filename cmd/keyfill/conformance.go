@@ -43,7 +43,7 @@ refused, or not tried? Works in a schema of its own, which it drops, and refuses
 server with other sessions, replicas or publications unless --shared is given.
 docs/conformance.md describes what it does, and has the results of others.`,
 		Example:     `  keyfill conformance --driver sqlite --dsn any.db --rows 1000`,
-		Annotations: map[string]string{exitKey: "Exit code: 0 no claim was refused, 1 an error, 2 a misused command line, 3 a claim\nwas refused."},
+		Annotations: map[string]string{exitKey: "Exit code: 0 no claim was refused, 1 an error, 2 the command line is not\nunderstood, 3 a claim was refused."},
 		Hidden:      true, // the list of commands has as many lines as fit; docs/conformance.md describes it
 		Args:        arguments(cobra.NoArgs),
 		RunE:        func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },

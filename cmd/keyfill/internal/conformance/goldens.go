@@ -190,8 +190,8 @@ func (r *run) isUnread(ctx context.Context, query string) bool {
 	if err != nil {
 		return sqlcode.Answered(err)
 	}
-	_ = stmt.Close() // it was prepared, which is all that was asked
-	return false
+	defer stmt.Close()
+	return false // it was prepared, which is all that was asked
 }
 
 // tryGolden executes a case on emptied tables.
