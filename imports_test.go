@@ -64,6 +64,7 @@ var arrows = map[string][]string{
 		module + "/internal/session",
 		module + "/internal/sqlcode",
 		module + "/policy",
+		module + "/keysource",
 		module + "/rewrite",
 		"github.com/google/uuid",
 	},
@@ -330,7 +331,8 @@ var arrows = map[string][]string{
 		module + "/keysource",
 		module + "/policy",
 	},
-	"internal/catalog": {module + "/dialect", module + "/internal/anchor", module + "/internal/dbconn", module + "/internal/nearest"},
+	// scan reads the collations of columns in what SQLite keeps of CREATE TABLE.
+	"internal/catalog": {module + "/dialect", module + "/internal/anchor", module + "/internal/dbconn", module + "/internal/nearest", module + "/internal/rewrite/scan"},
 	"dialect":          {module + "/internal/anchor"},
 	"internal/anchor":  {},
 	"internal/dbconn":  {},
@@ -446,7 +448,7 @@ var arrows = map[string][]string{
 	"internal/store/scope":         {module + "/internal/anchor", module + "/internal/calendar", module + "/internal/store", module + "/internal/store/engine", module + "/internal/store/keycolumn", module + "/internal/store/sequence", module + "/internal/store/staterow", module + "/keysource"},
 	"internal/store/worker":        {module + "/dialect", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/binding", module + "/internal/store/engine", module + "/internal/store/schema", module + "/internal/store/staterow", module + "/keysource"},
 	"internal/store/fakedb":        {module + "/dialect", module + "/internal/store", module + "/internal/store/sequence", "golang.org/x/tools/txtar"}, // for tests
-	"policy":                       {module + "/dialect", module + "/internal/anchor", module + "/internal/calendar", module + "/internal/counting", module + "/internal/glob", module + "/internal/nearest", module + "/internal/numberformat", module + "/internal/typeid", module + "/keysource", "go.yaml.in/yaml/v3"},
+	"policy":                       {module + "/dialect", module + "/internal/anchor", module + "/internal/calendar", module + "/internal/counting", module + "/internal/glob", module + "/internal/nearest", module + "/internal/numberformat", module + "/internal/typeid", module + "/keysource", "github.com/google/uuid", "go.yaml.in/yaml/v3"},
 	// The floors of the rewriting: each stands on some of the ones above.
 	"rewrite":                   {},
 	"internal/rewrite/scan":     {module + "/dialect"},

@@ -35,3 +35,16 @@ func (k *compiler) checkScopeOf(p place, rk *RuleKey, columns []string) {
 		}
 	}
 }
+
+// checkFromOf checks that the key at p can be made from its columns. columns are all columns
+// of its table, or nil.
+func (k *compiler) checkFromOf(p place, rk *RuleKey, columns []string) {
+	for _, c := range rk.From {
+		switch {
+		case c.Column == rk.Column:
+			k.wrong(p.in("source"), "the key %s cannot be made from itself; name other columns in from", show(c.Column))
+		case columns != nil && !slices.Contains(columns, c.Column):
+			k.wrong(p.in("source"), "the column %s that the key is made from is not among columns; add it there", show(c.Column))
+		}
+	}
+}

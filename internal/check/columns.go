@@ -229,7 +229,7 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 	switch {
 	case k.Rule.Source.Kind == policy.KindMaxPlusOne:
 		f.Severity, f.Message = Error, strings.TrimPrefix(keys.ErrNotUnique.Error(), "keyfill: ")
-	case !c.hasScope(t, i):
+	case !hasScope(c.d, t, i):
 		return // a finding about the scope (the columns of the parent) exists: an index of the remaining columns would refuse rows of a second parent
 	case k.IsWithin():
 		var within []string

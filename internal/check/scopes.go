@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/nearest"
@@ -38,7 +39,7 @@ func (c *checker) lookAtScope(t *target, i int, col *catalog.Column) {
 			f.Remedy = "in the policy, for table " + t.entry.Name + ": " + field + ": with columns that the table has"
 			if near := nearest.Names(rc.Column, columnNames(t.found, col.Name)); len(near) > 0 {
 				f.Message += `; did you mean "` + strings.Join(near, `" or "`) + `"?`
-				f.Remedy = c.scopeAs(t, i, at, policy.ScopeColumn{Column: near[0], Type: rc.Type})
+				f.Remedy = scopeAs(c.d, t, i, at, policy.ScopeColumn{Column: near[0], Type: rc.Type})
 			}
 			f.Remedy += c.orGrant(t, rc.Column)
 		case parent.Generated, parent.IdentityAlways:
@@ -96,52 +97,52 @@ func (c *checker) lookAtCase(t *target, i int, col *catalog.Column) {
 
 // lookAtFrom adds a finding if keys cannot be made from the values of a column.
 func (c *checker) lookAtFrom(t *target, i int) {
-	if !c.hasScope(t, i) {
+	if !hasScope(c.d, t, i) {
 		return
 	}
 	if _, err := keys.ColumnsOfKey(c.d, t.table, i, t.found.Table); err != nil {
 		c.add(Finding{Severity: Error, Rule: ruleType, Table: t.found.Name, Column: t.table.KeyColumns[i].Name, Line: t.lines(i).Source,
-			Message: err.Error(), Remedy: cmp.Or(c.cureScope(t, i), "in the policy, for table "+t.entry.Name+": from: with columns of integers, or of texts that compare byte for byte")})
+			Message: err.Error(), Remedy: cmp.Or(cureScope(c.d, t, i), "in the policy, for table "+t.entry.Name+": from: with columns of integers, or of texts that compare byte for byte")})
 	}
 }
 
 // hasScope reports whether the columns of a scope, or from which keys are made, exist, and
 // INSERTs give their values.
-func (c *checker) hasScope(t *target, i int) bool {
+func hasScope(d *dialect.Dialect, t *target, i int) bool {
 	columns, _, _ := t.rowColumns(i)
 	return !slices.ContainsFunc(columns, func(rc policy.ScopeColumn) bool {
-		parent := t.found.Column(c.d, rc.Column)
+		parent := t.found.Column(d, rc.Column)
 		return parent == nil || parent.Generated || parent.IdentityAlways
 	})
 }
 
 // cureScope returns the remedy for a scope that gives its columns other types than they
 // have. It is empty for any other fault.
-func (c *checker) cureScope(t *target, i int) string {
+func cureScope(d *dialect.Dialect, t *target, i int) string {
 	scope, _, _ := t.rowColumns(i)
 	for at, rc := range scope {
-		parent := t.found.Column(c.d, rc.Column)
+		parent := t.found.Column(d, rc.Column)
 		switch {
 		case parent == nil:
 		case rc.Type == policy.ScopeInteger && parent.Text && !parent.Integer:
-			return c.scopeAs(t, i, at, policy.ScopeColumn{Column: rc.Column, Type: policy.ScopeText})
+			return scopeAs(d, t, i, at, policy.ScopeColumn{Column: rc.Column, Type: policy.ScopeText})
 		case rc.Type == policy.ScopeText && parent.Integer && !parent.Text:
-			return c.scopeAs(t, i, at, policy.ScopeColumn{Column: rc.Column, Type: policy.ScopeInteger})
+			return scopeAs(d, t, i, at, policy.ScopeColumn{Column: rc.Column, Type: policy.ScopeInteger})
 		}
 	}
 	return ""
 }
 
 // scopeAs returns the remedy that replaces a column of a scope by another one.
-func (c *checker) scopeAs(t *target, key, at int, other policy.ScopeColumn) string {
+func scopeAs(d *dialect.Dialect, t *target, key, at int, other policy.ScopeColumn) string {
 	scope, field, _ := t.rowColumns(key)
 	var written []string
 	for i, rc := range scope {
 		if i == at {
 			rc = other
 		}
-		if found := t.found.Column(c.d, c.d.Fold(rc.Column, true)); found != nil {
-			rc.Column = catalog.PolicyColumn(c.d, found.Name)
+		if found := t.found.Column(d, d.Fold(rc.Column, true)); found != nil {
+			rc.Column = catalog.PolicyColumn(d, found.Name)
 		}
 		name := catalog.YAMLString(rc.Column)
 		if rc.Type == policy.ScopeText {

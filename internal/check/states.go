@@ -40,11 +40,11 @@ func (c *checker) lookAtState(t *target, i int) {
 	f := Finding{Severity: Error, Table: t.found.Name, Column: t.found.Column(c.d, k.Name).Name, Line: t.lines(i).Source}
 	st, err := keys.StateOf(c.e, t.table, i, t.found.Table, c.find)
 	switch {
-	case err != nil && !c.hasScope(t, i):
+	case err != nil && !hasScope(c.d, t, i):
 		return // a finding about the scope (the columns of the parent) exists already
 	case err != nil:
 		f.Rule, f.Message = ruleState, err.Error()
-		f.Remedy = cmp.Or(c.cureScope(t, i), "in the policy: the source of the column")
+		f.Remedy = cmp.Or(cureScope(c.d, t, i), "in the policy: the source of the column")
 		c.add(f)
 		return
 	case st == nil:

@@ -49,7 +49,7 @@ func tryIntegers(ctx context.Context, r *run) (_ outcome, err error) {
 // tryLastInsertID compares LastInsertId with the stored key.
 func tryLastInsertID(ctx context.Context, r *run) (_ outcome, err error) {
 	if !r.engine.lastInsertID {
-		return notTried("no driver of the engine tells it"), nil
+		return notTried("no driver of the engine reports it"), nil
 	}
 	db, done, err := r.orders(ctx, block())
 	if err != nil {
@@ -84,7 +84,7 @@ func tryLastInsertID(ctx context.Context, r *run) (_ outcome, err error) {
 // without a policy.
 func tryIdentity(ctx context.Context, r *run) (_ outcome, err error) {
 	if r.engine.identity == "" {
-		return notTried("no driver of the engine tells it"), nil
+		return notTried("no driver of the engine reports it"), nil
 	}
 	if err := r.exec(ctx, "CREATE TABLE kf_identity (id "+r.engine.identity+", note "+r.engine.text+")"); err != nil {
 		return outcome{}, err
@@ -136,7 +136,7 @@ func tryReturning(ctx context.Context, r *run) (_ outcome, err error) {
 		return outcome{}, err
 	}
 	if len(told) != 3 || len(stored) != 3 || len(rec.All()) != 3 {
-		return refused("3 rows were sent, %d are told, and %d are stored", len(told), len(stored)), nil
+		return refused("3 rows were sent, %d are reported, and %d are stored", len(told), len(stored)), nil
 	}
 	for note, id := range stored {
 		if told[note] != id {
