@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -65,5 +66,38 @@ func TestWords(t *testing.T) {
 		if [2]int{hand, generated} != want {
 			t.Errorf("words(%s) = %d, %d, want %d", name, hand, generated, want)
 		}
+	}
+}
+
+// TestSentences: paragraphs, items of lists, cells and help are cut into sentences, code and
+// titles are left out, and a seed draws the same ones each time.
+func TestSentences(t *testing.T) {
+	pages := fstest.MapFS{
+		"README.md":        {Data: []byte("# No title is a sentence here\n\nA first one that\nhas [two](docs/a.md) lines. Too short. Is this the third one?\n\n```sh\nmake all of the tests\n```\n\n- An item of a list\n  that goes on.\n- An item of its own.\n")},
+		"docs/a.md":        {Data: []byte("| what a head says | b |\n|---|---|\n| what a cell says | `a code span` of it |\n\nAn item of its own.\n")},
+		"cmd/keyfill/a.go": {Data: []byte("package main\n\n// This is no help at all.\nconst aHelp = `Prints what it is\nasked for. See docs.`\n")},
+	}
+	want := []string{
+		"README.md: A first one that has [two] lines.", "README.md: Is this the third one?",
+		"README.md: An item of a list that goes on.", "README.md: An item of its own.",
+		"docs/a.md: what a head says", "docs/a.md: what a cell says", "cmd/keyfill/a.go: Prints what it is asked for.",
+	}
+	drawn := func(seed string, n int) []string {
+		t.Helper()
+		var out bytes.Buffer
+		if err := printSentences(&out, pages, seed, n); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(strings.TrimSpace(out.String()), "\n")[1:]
+	}
+	all := drawn("a", 60)
+	if sorted := slices.Sorted(slices.Values(all)); !slices.Equal(sorted, slices.Sorted(slices.Values(want))) {
+		t.Errorf("drawn were\n%s\nwant\n%s", strings.Join(all, "\n"), strings.Join(want, "\n"))
+	}
+	if again := drawn("a", 3); !slices.Equal(again, all[:3]) {
+		t.Errorf("the same seed has drawn %q, and before %q", again, all[:3])
+	}
+	if others := drawn("b", 60); slices.Equal(others, all) {
+		t.Error("another seed has drawn the same order")
 	}
 }

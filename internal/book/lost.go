@@ -40,6 +40,15 @@ func treeOf(root, commit string) (fs.FS, error) {
 	}
 }
 
+// commitOf returns the whole name of a commit.
+func commitOf(root, commit string) (string, error) {
+	name, err := exec.Command("git", "-C", root, "rev-parse", "--verify", commit+"^{commit}").Output()
+	if err != nil {
+		return "", fmt.Errorf("name a commit of the repository with -since, not %s: git rev-parse: %w", commit, err)
+	}
+	return strings.TrimSpace(string(name)), nil
+}
+
 // kind is a kind of facts that no change of the pages may lose.
 type kind struct {
 	name  string

@@ -1,7 +1,9 @@
-// Command book counts the words of the pages, and finds what a change of them has lost:
+// Command book counts the words of the pages, finds what a change of them has lost, and draws
+// sentences to be read by a stranger:
 //
 //	go run ./internal/book words               words by page, written by hand and generated
 //	go run ./internal/book lost -since commit  what the pages of that commit have and these have not
+//	go run ./internal/book sentences -n 60     sentences of the pages and the help, drawn by the commit
 //
 // It looks at the README and at docs. Code blocks and comments are not counted. Generated are
 // the pages and the parts of pages that a test or a program writes.
@@ -23,9 +25,10 @@ import (
 func main() {
 	root := flag.String("root", ".", "the `folder` of the repository")
 	since := flag.String("since", "HEAD", "the `commit` to compare with")
+	n := flag.Int("n", 60, "draw so many sentences")
 	most := flag.Int("most", 0, "fail if more `words` are written by hand; 0: any number")
 	if len(os.Args) < 2 {
-		fail(fmt.Errorf("say words or lost"))
+		fail(fmt.Errorf("say words, lost or sentences"))
 	}
 	if err := flag.CommandLine.Parse(os.Args[2:]); err != nil {
 		fail(err)
@@ -52,8 +55,16 @@ func main() {
 		if n > 0 {
 			fail(fmt.Errorf("%d facts of %s are lost: put them back", n, *since))
 		}
+	case "sentences":
+		commit, err := commitOf(*root, *since)
+		if err != nil {
+			fail(err)
+		}
+		if err := printSentences(os.Stdout, now, commit, *n); err != nil {
+			fail(err)
+		}
 	default:
-		fail(fmt.Errorf("no command %q: say words or lost", os.Args[1]))
+		fail(fmt.Errorf("no command %q: say words, lost or sentences", os.Args[1]))
 	}
 }
 
