@@ -73,14 +73,14 @@ func TestWords(t *testing.T) {
 // titles are left out, and a seed draws the same ones each time.
 func TestSentences(t *testing.T) {
 	pages := fstest.MapFS{
-		"README.md":        {Data: []byte("# No title is a sentence here\n\nA first one that\nhas [two](docs/a.md) lines. Too short. Is this the third one?\n\n```sh\nmake all of the tests\n```\n\n- An item of a list\n  that goes on.\n- An item of its own.\n")},
-		"docs/a.md":        {Data: []byte("| what a head says | b |\n|---|---|\n| what a cell says | `a code span` of it |\n\nAn item of its own.\n")},
+		"README.md":        {Data: []byte("# No title is a sentence here\n\nA first one that\nhas [two](docs/faq.md) lines. Too short. Is this the third one?\n\n```sh\nmake all of the tests\n```\n\n- An item of a list\n  that goes on.\n- An item of its own.\n")},
+		"docs/faq.md":        {Data: []byte("| what some head says | b |\n|---|---|\n| what some cell says | `a code span` of it |\n\nAn item of its own.\n")},
 		"cmd/keyfill/a.go": {Data: []byte("package main\n\n// This is no help at all.\nconst aHelp = `Prints what it is\nasked for. See docs.`\n")},
 	}
 	want := []string{
 		"README.md: A first one that has [two] lines.", "README.md: Is this the third one?",
 		"README.md: An item of a list that goes on.", "README.md: An item of its own.",
-		"docs/a.md: what a head says", "docs/a.md: what a cell says", "cmd/keyfill/a.go: Prints what it is asked for.",
+		"docs/faq.md: what some head says", "docs/faq.md: what some cell says", "cmd/keyfill/a.go: Prints what it is asked for.",
 	}
 	drawn := func(seed string, n int) []string {
 		t.Helper()

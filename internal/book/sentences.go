@@ -11,15 +11,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
 var (
-	helpText = regexp.MustCompile("(?s)Help *= `([^`]*)`")
-	between  = regexp.MustCompile(`([.?!])\s+`)
-	codeSpan = regexp.MustCompile("(^|[^`])`[^`]+`")
-	listItem = regexp.MustCompile(`^\s*(?:[-*]|\d+\.) `)
+	helpText  = regexp.MustCompile("(?s)Help *= `([^`]*)`")
+	between   = regexp.MustCompile(`([.?!])\s+`)
+	codeSpan  = regexp.MustCompile("(^|[^`])`[^`]+`")
+	plainWord = regexp.MustCompile(`\pL{2,}`)
+	listItem  = regexp.MustCompile(`^\s*(?:[-*]|\d+\.) `)
 )
 
 // sentence is a sentence, a cell of a table or the text of an error.
@@ -74,7 +74,7 @@ func sentences(tree fs.FS) (all []sentence, err error) {
 }
 
 // sentencesOf returns the sentences of a page, or of the texts of help in a file of Go.
-// Fewer than four words beside code are none.
+// Fewer than four words of letters beside code are none.
 func sentencesOf(name, text string) (all []string) {
 	if path.Ext(name) == ".go" {
 		var helps []string
@@ -87,7 +87,7 @@ func sentencesOf(name, text string) (all []string) {
 	for _, block := range paragraphs(text) {
 		block = strings.Join(strings.Fields(target.ReplaceAllString(block, "]")), " ")
 		for _, s := range strings.Split(between.ReplaceAllString(block, "$1\n"), "\n") {
-			if count(codeSpan.ReplaceAllString(s, "$1")) >= 4 && strings.ContainsFunc(s, unicode.IsLower) {
+			if len(plainWord.FindAllString(codeSpan.ReplaceAllString(s, "$1"), 4)) == 4 {
 				all = append(all, s)
 			}
 		}
