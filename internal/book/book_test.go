@@ -74,7 +74,7 @@ func TestWords(t *testing.T) {
 func TestSentences(t *testing.T) {
 	pages := fstest.MapFS{
 		"README.md":        {Data: []byte("# No title is a sentence here\n\nA first one that\nhas [two](docs/faq.md) lines. Too short. Is this the third one?\n\n```sh\nmake all of the tests\n```\n\n- An item of a list\n  that goes on.\n- An item of its own.\n")},
-		"docs/faq.md":        {Data: []byte("| what some head says | b |\n|---|---|\n| what some cell says | `a code span` of it |\n\nAn item of its own.\n")},
+		"docs/faq.md":      {Data: []byte("| what some head says | b |\n|---|---|\n| what some cell says | `a code span` of it |\n\nAn item of its own.\n")},
 		"cmd/keyfill/a.go": {Data: []byte("package main\n\n// This is no help at all.\nconst aHelp = `Prints what it is\nasked for. See docs.`\n")},
 	}
 	want := []string{
