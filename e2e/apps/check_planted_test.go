@@ -17,6 +17,7 @@ var plantedApart = map[string]string{
 	"clock":            ". TestClock",
 	"connection-limit": ". TestConnectionLimit",
 	"dialect":          "../../cmd/keyfill TestCheck",
+	"engine":           ". TestEngine",
 	"galera":           ". TestGalera",
 	"handback":         ". TestHandback",
 	"not-looked":       ". TestRightToLook",

@@ -53,6 +53,7 @@ const (
 	ruleCOMB            = "comb"
 	ruleDefaultFills    = "default-fills"
 	RuleDialect         = "dialect"
+	ruleEngine          = "engine"
 	ruleEngineFills     = "engine-fills"
 	ruleConnectionLimit = "connection-limit"
 	ruleForeignKey      = "foreign-key"
@@ -94,7 +95,7 @@ const (
 // Rules returns the names of all rules, in order.
 func Rules() []string {
 	return []string{
-		ruleBoundTwice, ruleClock, ruleCollation, ruleCOMB, ruleConnectionLimit, ruleDefaultFills, RuleDialect, ruleEngineFills, ruleForeignKey,
+		ruleBoundTwice, ruleClock, ruleCollation, ruleCOMB, ruleConnectionLimit, ruleDefaultFills, RuleDialect, ruleEngine, ruleEngineFills, ruleForeignKey,
 		ruleGalera, ruleGenerated, ruleHandback, ruleIdentityAlways, ruleKeyTable, ruleLease, ruleNarrow, ruleNoColumn, ruleNoDefault, ruleNoRule,
 		ruleNoTable, ruleNotLooked, ruleNotUnique, ruleNullable, ruleProxy, ruleReadOnly, ruleRights, ruleRunsOut,
 		ruleScope, ruleSecondName, ruleSequence, ruleSessionRead, ruleState, ruleStateBehind, ruleStateMissing, ruleStateParameters, ruleStateTables,

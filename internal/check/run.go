@@ -38,6 +38,7 @@ func RunCounted(ctx context.Context, o Options) ([]Finding, int, error) {
 		{"the tables", c.lookAtTables},
 		{"the tables that have no rule", c.lookAtOthers},
 		{"the columns", c.lookAtColumns},
+		{"which engine the server is", c.lookAtProduct},
 		{"what reads the session's last number", c.lookAtReads},
 		{"the foreign keys", c.lookAtForeignKeys},
 		{"the stores", c.lookAtStores},
