@@ -58,6 +58,11 @@ type Options struct {
 	// tables, columns and foreign keys are checked, and no database is asked.
 	Overview *catalog.Overview
 
+	// Probe reports whether Run tries, on two connections, if the locks that sources rely on
+	// exclude a second session. For the time of some statements it then holds the lock of a
+	// row of keyfill_sequences, and on SQLite the lock to write.
+	Probe bool
+
 	// PoolerPatience is how long to wait for each answer through a pooler of PostgreSQL's
 	// connections, such as pgbouncer. Zero means three seconds.
 	PoolerPatience time.Duration

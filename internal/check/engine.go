@@ -35,6 +35,10 @@ type engine struct {
 	// nil if the engine has nothing to look for.
 	lookForPooler, lookForProxy lookBefore
 
+	// rowLock tries the lock of a row of keyfill_sequences, and greatestLock the lock that
+	// maxplusone takes, if that is another one. Each is nil if it is not tried.
+	rowLock, greatestLock *lockProbe
+
 	// missingRights returns the rights that the user lacks on a table, or, for an empty
 	// name, the rights that it lacks to create one; it is nil if they cannot be known.
 	// grantee returns the user as GRANT names it, empty if that is not known; it is nil if

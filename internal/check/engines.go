@@ -27,6 +27,7 @@ var engines = map[dialect.Family]*engine{
 			dropDefault: dropDefault, dropTrigger: dropTrigger,
 		},
 		lookAtServer: (*checker).lookAtMySQL, lookForProxy: (*checker).lookAtProxy,
+		rowLock:       mysqlRow,
 		missingRights: (*checker).missingMySQL, grantee: (*checker).granteeMySQL,
 		refusesType: refusesTypeMySQL,
 	},
@@ -54,6 +55,7 @@ WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()`, l
 			dropDefault: dropDefault, dropTrigger: "DROP TRIGGER {trigger} ON {table};",
 		},
 		lookAtServer: (*checker).lookAtPostgreSQL, lookForPooler: (*checker).lookAtPooler,
+		rowLock: postgresRow, greatestLock: postgresGreatest,
 		missingRights: (*checker).missingPostgreSQL, grantee: (*checker).granteePostgreSQL,
 		refusesType: refusesTypePostgreSQL,
 	},
@@ -70,6 +72,7 @@ WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()`, l
 			dropDefault: dropDefaultByHand, dropTrigger: dropTrigger,
 		},
 		lookAtServer: (*checker).lookAtSQLite,
+		rowLock:      sqliteWriter,
 		refusesType:  refusesTypeSQLite,
 	},
 	dialect.FamilySQLServer: {

@@ -24,7 +24,7 @@ const (
 
 // someInserts are the rules whose errors let the first INSERT work, or are about statements
 // that keyfill does not fill.
-var someInserts = []string{ruleCase, ruleHandback, ruleNoTable, ruleProxy, ruleTriggerFills}
+var someInserts = []string{ruleCase, ruleHandback, ruleLock, ruleNoTable, ruleProxy, ruleTriggerFills}
 
 // classOf returns the class of a finding whose field Class is empty.
 func classOf(f Finding) string {
@@ -63,6 +63,7 @@ const (
 	ruleIdentityAlways  = "identity-always"
 	ruleKeyTable        = "key-table"
 	ruleLease           = "lease"
+	ruleLock            = "lock"
 	ruleNarrow          = "narrow"
 	ruleNoColumn        = "no-column"
 	ruleNoDefault       = "no-default"
@@ -96,7 +97,7 @@ const (
 func Rules() []string {
 	return []string{
 		ruleBoundTwice, ruleClock, ruleCollation, ruleCOMB, ruleConnectionLimit, ruleDefaultFills, RuleDialect, ruleEngine, ruleEngineFills, ruleForeignKey,
-		ruleGalera, ruleGenerated, ruleHandback, ruleIdentityAlways, ruleKeyTable, ruleLease, ruleNarrow, ruleNoColumn, ruleNoDefault, ruleNoRule,
+		ruleGalera, ruleGenerated, ruleHandback, ruleIdentityAlways, ruleKeyTable, ruleLease, ruleLock, ruleNarrow, ruleNoColumn, ruleNoDefault, ruleNoRule,
 		ruleNoTable, ruleNotLooked, ruleNotUnique, ruleNullable, ruleProxy, ruleReadOnly, ruleRights, ruleRunsOut,
 		ruleScope, ruleSecondName, ruleSequence, ruleSessionRead, ruleState, ruleStateBehind, ruleStateMissing, ruleStateParameters, ruleStateTables,
 		ruleStore, ruleCase, ruleTriggerFills, ruleTwoWay, ruleType, ruleUnordered, ruleWorker,

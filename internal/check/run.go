@@ -47,6 +47,7 @@ func RunCounted(ctx context.Context, o Options) ([]Finding, int, error) {
 		{"what stands before MySQL or MariaDB", c.lookAtProxies},
 		{"which servers replicate to each other", c.lookAtTwoWay},
 		{"keyfill's own tables", c.lookAtStateTables},
+		{"the locks", c.lookAtLocks},
 		{"the states", c.lookAtStates},
 		{"the way back", c.lookAtHandbacks},
 		{"the leases", c.lookAtLeases},

@@ -47,7 +47,7 @@ func Compare(ctx context.Context, f *database.Address, cfg *policy.Config, dsn s
 	if err != nil || !facts.ReadsDSN(connector, dsn) {
 		return nil, f.UnreadError()
 	}
-	found, err := check.Run(ctx, check.Options{Tables: tables, Connector: connector})
+	found, err := check.Run(ctx, check.Options{Tables: tables, Connector: connector, Probe: true})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,77 @@
+package apps_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/check"
+)
+
+const locksPolicy = `  rising: {column: id, source: {kind: sequence, ensure_schema: true}}
+  greatest: {column: id, source: {kind: maxplusone, ensure_schema: true}}
+`
+
+// TestLocks: the locks of each engine exclude a second session, and an engine that has lost
+// one is found: MariaDB with a table that has no row locks, PostgreSQL with a function that
+// hides pg_advisory_xact_lock and locks nothing, SQLite with the VFS without locks.
+// Connections without a transaction are left, on which the next check finds the same.
+func TestLocks(t *testing.T) {
+	t.Parallel()
+	for _, in := range []struct {
+		engine harness.Engine
+		lose   []string
+		params string // what is added to the DSN with which the lock is lost
+		line   int
+	}{
+		{engine: harness.MySQLDefault, lose: []string{"ALTER TABLE keyfill_sequences ENGINE = MyISAM"}, line: 4},
+		{engine: harness.PgxDefault, line: 4, params: "&search_path=standin%2Cpg_catalog%2Cpublic",
+			lose: []string{"CREATE SCHEMA standin", "CREATE FUNCTION standin.pg_advisory_xact_lock(bigint) RETURNS void LANGUAGE sql AS ''"}},
+		{engine: harness.PQDefault, line: 4, params: "&search_path=standin%2Cpg_catalog%2Cpublic",
+			lose: []string{"CREATE SCHEMA standin", "CREATE FUNCTION standin.pg_advisory_xact_lock(bigint) RETURNS void LANGUAGE sql AS ''"}},
+		{engine: harness.SQLiteFile, line: 3, params: "vfs=unix-none"},
+	} {
+		t.Run(in.engine.Name, func(t *testing.T) {
+			t.Parallel()
+			s := in.engine.Scratch(t)
+			path, dsn := "", ""
+			if s.Server == nil {
+				path = filepath.Join(t.TempDir(), "locks.db")
+				dsn = "file:" + path
+				s.Connector = harness.ConnectorOf(t, s.Driver, dsn)
+				s.Raw = sql.OpenDB(s.Connector)
+				t.Cleanup(func() { s.Raw.Close() })
+				dsn += "?" + in.params
+			} else {
+				dsn = s.Server.DSN(harness.DatabaseOf(t, s)) + in.params
+			}
+			executeAll(t, s, ownTables(s.Dialect, "CREATE TABLE rising (id BIGINT NOT NULL PRIMARY KEY)", "CREATE TABLE greatest (id BIGINT NOT NULL PRIMARY KEY)",
+				"INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at) VALUES ('rising.id', 9, '', '', '', 'x', CURRENT_TIMESTAMP)")...)
+			for range 2 {
+				if found, _ := lookWith(t, s, locksPolicy, check.Options{Connector: s.Connector, Probe: true}); len(ruled(found, "lock")) != 0 {
+					t.Errorf("with its locks: %+v", found)
+				}
+			}
+			executeAll(t, s, in.lose...)
+			lost := harness.ConnectorOf(t, s.Driver, dsn)
+			if found, _ := lookWith(t, s, locksPolicy, check.Options{Connector: lost}); len(ruled(found, "lock")) != 0 {
+				t.Errorf("tried without leave: %+v", found)
+			}
+			for range 2 {
+				found, _ := lookWith(t, s, locksPolicy, check.Options{Connector: lost, Probe: true})
+				lines := []int{}
+				for _, f := range ruled(found, "lock") {
+					lines = append(lines, f.Line)
+					if f.Severity != check.Error || f.Class != check.SomeInserts {
+						t.Errorf("%+v", f)
+					}
+				}
+				if !slices.Equal(lines, []int{in.line}) {
+					t.Errorf("without the lock: lines %d, want %d: %+v", lines, in.line, found)
+				}
+			}
+		})
+	}
+}
