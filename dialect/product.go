@@ -111,6 +111,16 @@ func UseOf(kind string, joined bool) (Use, bool) {
 	return 0, false
 }
 
+// ProductByName returns the product with this name, nil if there is none.
+func ProductByName(name string) *Product {
+	for _, p := range Products() {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
 // Products returns all products, each family's in the order in which they are asked for.
 func Products() []*Product {
 	return []*Product{&cockroachDB, &yugabyteDB, &auroraDSQL, &spanner, &citus, &auroraPostgreSQL, &tiDB, &vitess, &auroraMySQL}

@@ -29,6 +29,9 @@ func (k checker) check() {
 	if w := string(c.SessionReads); w != "" && !slices.Contains(sessionReadsWords, w) {
 		k.wrongField(place{}.in("session_reads"), unknownWord(sessionReadsWhat, w, sessionReadsWords))
 	}
+	if c.Engine != "" && !slices.Contains(engineNames(), c.Engine) {
+		k.wrongField(place{}.in("engine"), unknownWord("engine", c.Engine, engineNames()))
+	}
 	if c.Check != "" && !slices.Contains(checkWords, c.Check) {
 		k.wrongField(place{}.in("check"), unknownWord("word for check:", c.Check, checkWords))
 	}

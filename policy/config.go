@@ -20,6 +20,11 @@ type Config struct {
 	// determines the dialect from the database/sql driver.
 	Dialect string
 
+	// Engine is the database product that speaks the dialect, one of the names of
+	// [dialect.Products], or [EngineNone] for the dialect's own engine. It chooses the advice
+	// of "keyfill check", and changes no statement. If it is empty, the server is asked.
+	Engine string
+
 	// DefaultSchema is the schema of a table that a query names without a schema, written as
 	// in SQL. If it is empty, such a table matches only entries that have no schema.
 	DefaultSchema string

@@ -6,6 +6,9 @@ import "cmp"
 // when the first connection is opened.
 const CheckStart = "start"
 
+// EngineNone is the value of [Config.Engine] that names the dialect's own engine.
+const EngineNone = "none"
+
 var checkWords = []string{CheckStart}
 
 // KeyLines are the lines of the file on which a key is defined, counted from 1. They

@@ -30,6 +30,9 @@ var configFields = []field[Config]{
 	bind("dialect", "The database engine. Left out, the driver shows it; a driver that keyfill does not know cannot.",
 		word[string]("dialect", dialectNames()),
 		func(c *Config) *string { return &c.Dialect }).as("postgres"),
+	bind("engine", "The product that speaks the dialect, for the advice of keyfill check alone; none: the dialect's own engine. Left out, the check asks the server.",
+		word[string]("engine", engineNames()),
+		func(c *Config) *string { return &c.Engine }).as("cockroachdb"),
 	bind("default_schema", "The schema of a table that a query names without one. Left out, only entries without a schema match such a table.",
 		text, func(c *Config) *string { return &c.DefaultSchema }).as("shop"),
 	bind("sql_mode", "MySQL and MariaDB: the sql_mode of the application's sessions, a list with commas, or default. Left out, a session is asked where it matters.",
@@ -179,6 +182,15 @@ func dialectNames() []string {
 	var names []string
 	for _, d := range dialect.All() {
 		names = append(names, d.Name)
+	}
+	return names
+}
+
+// engineNames returns the words that the field engine takes.
+func engineNames() []string {
+	names := []string{EngineNone}
+	for _, p := range dialect.Products() {
+		names = append(names, p.Name)
 	}
 	return names
 }

@@ -152,3 +152,32 @@ func TestEngine(t *testing.T) {
 		})
 	}
 }
+
+// TestEngineNamed: engine: in the policy is believed, and the server is not asked. One of
+// another dialect is an error.
+func TestEngineNamed(t *testing.T) {
+	t.Parallel()
+	s := harness.PgxDefault.Scratch(t)
+	makeEngineTables(t, s)
+	executeAll(t, s, "CREATE SCHEMA spanner_sys")
+	for _, named := range []struct {
+		name     string
+		findings int
+		begins   string
+	}{
+		{"cockroachdb", 4, "the server is CockroachDB,"},
+		{"none", 0, ""},
+		{"tidb", 1, "the policy says engine: tidb,"},
+	} {
+		found, _ := look(t, s, enginePolicy+"engine: "+named.name+"\n")
+		got := ruled(found, "engine")
+		if len(got) != named.findings {
+			t.Errorf("%s: %+v", named.name, got)
+		}
+		for _, f := range got {
+			if f.Column == "" && (f.Line != 9 || !strings.HasPrefix(f.Message, named.begins)) {
+				t.Errorf("%s: %+v", named.name, f)
+			}
+		}
+	}
+}

@@ -15,7 +15,7 @@ import (
 )
 
 // lockProbe tries on two connections whether a lock that sources rely on makes the second
-// session wait. Each statement is sent by itself, and none changes a row. {number} stands
+// session wait. Each statement is sent alone, and none changes a row. {number} stands
 // for a number that no other session locks.
 type lockProbe struct {
 	any string // a query that returns 0 if there is nothing to lock; empty if there always is

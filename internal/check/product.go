@@ -11,11 +11,20 @@ import (
 // lookAtProduct finds out which engine the server is, where several speak the protocol of
 // one family, and adds a finding for each key whose source does not suit it.
 func (c *checker) lookAtProduct() error {
-	p, err := c.product()
+	p, err := dialect.ProductByName(c.cfg.Engine), error(nil)
+	if c.cfg.Engine == "" {
+		p, err = c.product()
+	}
 	if p == nil || err != nil {
 		return err
 	}
-	c.add(Finding{Severity: Info, Rule: ruleEngine,
+	if p.Family != c.d.Family {
+		c.add(Finding{Severity: Error, Rule: ruleEngine, Class: Note, Line: c.cfg.Line("engine", ""),
+			Message: fmt.Sprintf("the policy says engine: %s, which does not speak the dialect %s", p.Name, c.d.Name),
+			Remedy:  "in the policy: leave engine: out, so that the server is asked"})
+		return nil
+	}
+	c.add(Finding{Severity: Info, Rule: ruleEngine, Line: c.cfg.Line("engine", ""),
 		Message: "the server is " + p.Title + ", " + known(p) + ": key order, locks and transactions may differ from " + c.d.Title + "'s",
 		Remedy:  "see docs/distributed.md"})
 	for _, t := range c.targets {
