@@ -51,6 +51,7 @@ type Advice struct {
 // Fit is how well a source suits a [Product].
 type Fit uint8
 
+// How well a source suits a product.
 const (
 	FitUnknown Fit = iota // nothing was found in the manual
 	FitYes                // the source suits
@@ -65,6 +66,7 @@ func (f Fit) String() string { return [...]string{"not known", "yes", "hot", "wi
 // Use is a group of sources for which the advice about a [Product] is the same.
 type Use uint8
 
+// The uses.
 const (
 	UseRandom    Use = iota // random keys
 	UseTime                 // keys that rise with the time, made without a state
