@@ -55,6 +55,10 @@ var places = map[string]func(t *testing.T, p *place){
 			t.Fatal(err)
 		}
 	},
+	"docs/audit.md": func(t *testing.T, p *place) {
+		p.database(t, "mariadb", "SHOP_DSN", strings.Join(store.DDL(dialect.MariaDB()), ";\n")+";\nCREATE TABLE invoices (number BIGINT);\nCREATE TABLE cancellations (number BIGINT);\n")
+		p.policy(t, "  invoices: {column: number, source: {kind: sequence, transaction: joined, ensure_schema: true}}\n")
+	},
 	"docs/explaining.md": func(t *testing.T, p *place) {
 		p.policy(t, "  customers: {column: id, source: uuidv7}\ndialect: postgres\n")
 		const insert = "INSERT INTO customers (name) VALUES ('a')"
