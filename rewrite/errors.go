@@ -164,6 +164,10 @@ const (
 	// ErrArray is returned when an argument is a list that stands for several
 	// rows.
 	ErrArray Reason = "array"
+	// ErrQuotedKey is returned when the argument for a key is a UUID in double quotes:
+	// a library has sent it as JSON, and the engine would store the quotes or other
+	// bytes.
+	ErrQuotedKey Reason = "quoted_key"
 	// ErrOption is returned when the first argument is an option of the driver,
 	// or rewrites the query: it stands for no placeholder, or for many.
 	ErrOption Reason = "option"
@@ -218,5 +222,6 @@ var texts = map[Reason]string{
 	ErrArguments:         "there are not as many arguments as placeholders: give one for each",
 	ErrNamed:             "named placeholders and named arguments do not match: give each named placeholder an argument of its name, and name no others",
 	ErrArray:             "an argument is a list that stands for several rows: send one row at a time",
+	ErrQuotedKey:         "the key is a UUID in double quotes, as a library sends one that it takes for JSON: give the field a type with Value and Scan, such as uuid.UUID of github.com/google/uuid or publicid.ID, or pass id.String()",
 	ErrOption:            "the first argument is an option of the driver, or rewrites the query, so that the key's place among the arguments is not known: leave it out, and set it for the connection",
 }

@@ -32,7 +32,7 @@ var (
 	// ErrTakenByValue is returned instead of ErrTaken for a state whose name holds a value of the
 	// execution. It does not name the other state, whose name may hold the value of another
 	// tenant.
-	ErrTakenByValue = anchor.New("shared-state", "another state, as of another value, fills the column too: say exclusive: true in the source, so that all values share the column")
+	ErrTakenByValue = anchor.New("shared-state", "another state fills the column too, such as the state of another value: say exclusive: true in the source, so that all values share the column")
 
 	// ErrParameters is returned when the row was made with other parameters than are now
 	// given: keys made with the old and with the new parameters could be equal.

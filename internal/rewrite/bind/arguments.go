@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/rewrite/reader"
 	"github.com/keyfill/keyfill/rewrite"
@@ -47,7 +49,8 @@ func AssumedHoles(pl *plans.Plan) Holes {
 // execution. It fails with [rewrite.ErrArguments], [rewrite.ErrNamed] or [rewrite.ErrArray]
 // if the arguments do not match the placeholders; the caller must then send nothing, since
 // a key could go into another column. It fails with [rewrite.ErrScope] if a key is numbered
-// within a column whose value is not known.
+// within a column whose value is not known, and with [rewrite.ErrQuotedKey] if a key would
+// be stored with quotes.
 func FindHoles(pl *plans.Plan, args []driver.NamedValue) (Holes, error) {
 	if err := check(pl, args); err != nil {
 		return Holes{}, err
@@ -79,7 +82,13 @@ func holesOf(pl *plans.Plan, args []driver.NamedValue) (Holes, error) {
 			if err != nil {
 				return Holes{}, err
 			}
-			if !isHole(pl, args[at].Value, &pl.Inserts[s.Insert].Target.Keys[s.Key]) {
+			k := &pl.Inserts[s.Insert].Target.Keys[s.Key]
+			if !isHole(pl, args[at].Value, k) {
+				if !k.Integer && isQuotedUUID(args[at].Value) {
+					r := pl.Refused(rewrite.ErrQuotedKey)
+					r.Column = k.Column
+					return Holes{}, r
+				}
 				continue
 			}
 		}
@@ -172,6 +181,34 @@ func isHole(pl *plans.Plan, v driver.Value, k *plans.Key) bool {
 	t := reflect.TypeOf(v)
 	return zero && t.Kind() == reflect.Array && t.Len() == 16 &&
 		t.Elem().Kind() == reflect.Uint8 && reflect.ValueOf(v).IsZero()
+}
+
+// isQuotedUUID reports whether a bound value is the text of a UUID in double quotes: xorm
+// 1.4 sends a [16]byte type with MarshalText as JSON. SQLite stores the quotes, and pgx
+// stores the first 16 characters as the bytes of a uuid.
+func isQuotedUUID(v driver.Value) bool {
+	const size = 36
+	var text string
+	switch v := v.(type) {
+	case string:
+		text = v
+	case []byte:
+		if len(v) != size+2 {
+			return false
+		}
+		text = string(v)
+	default:
+		if driver.IsValue(v) {
+			return false
+		}
+		r, err := driver.DefaultParameterConverter.ConvertValue(v)
+		return err == nil && driver.IsValue(r) && isQuotedUUID(r)
+	}
+	if len(text) != size+2 || text[0] != '"' || text[size+1] != '"' {
+		return false
+	}
+	_, err := uuid.Parse(text[1 : size+1])
+	return err == nil
 }
 
 // isZero reports whether all bytes are zero.

@@ -60,6 +60,37 @@ func TestHolesErrors(t *testing.T) {
 	}
 }
 
+const quotedUUID = `"0197b3c4-5d6e-7f80-9a1b-2c3d4e5f6071"`
+
+// TestHolesQuoted: a UUID in double quotes is no UUID, whichever bytes it is in; other texts
+// and other columns are not looked at.
+func TestHolesQuoted(t *testing.T) {
+	const bare = "0197b3c4-5d6e-7f80-9a1b-2c3d4e5f6071"
+	for _, tt := range []struct {
+		target string
+		key    driver.Value
+		want   error
+	}{
+		{"uuidv7", quotedUUID, rewrite.ErrQuotedKey},
+		{"uuidv7", []byte(quotedUUID), rewrite.ErrQuotedKey},
+		{"uuidv7", typeID(quotedUUID), rewrite.ErrQuotedKey},
+		{"uuidv7", `"00000000-0000-0000-0000-000000000000"`, rewrite.ErrQuotedKey},
+		{"uuidv7", bare, nil},
+		{"uuidv7", `"abc"`, nil},
+		{"uuidv7", `"0197b3c4-5d6e-7f80-9a1b-2c3d4e5f607x"`, nil},
+		{"uuidv7", "'" + bare + "'", nil},
+		{"uuidv7", `"` + bare, nil},
+		{"integer", quotedUUID, nil},
+	} {
+		p := compiled(t, dialect.PostgreSQL(), "INSERT INTO orders (id, a) VALUES ($1, $2)", "orders key=id:"+tt.target)
+		_, err := bind.FindHoles(p, values(tt.key, quotedUUID))
+		var r *plans.Refusal
+		if !errors.Is(err, tt.want) || tt.want != nil && (!errors.As(err, &r) || r.Column != "id") {
+			t.Errorf("%s, key %v: %v, want %v", tt.target, tt.key, err, tt.want)
+		}
+	}
+}
+
 // []byte is no list in Oracle.
 func TestHolesBytes(t *testing.T) {
 	p := compiled(t, dialect.Oracle(), "INSERT INTO orders (a) VALUES (:1)")
