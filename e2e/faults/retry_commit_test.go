@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -37,12 +38,14 @@ func openOrders(t *testing.T, e harness.Engine, params string, decide func() (cu
 		Tables: map[string]policy.Table{
 			"orders":      {Column: "id", Source: policy.KindUUIDv7},
 			"order_lines": {Column: "id", InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Store: "central"}},
+			"messages":    {Column: "id", InPlace: &policy.Source{Kind: policy.KindUUIDv5, Namespace: "c2c8b1ae-5d0f-4ab0-9a5e-0d8f9c6a2b17", From: &policy.Scope{{Column: "no"}}}},
 		},
 	}
 	o := &orders{Engine: e, raw: harness.Open(t, e.Driver, dsn)}
 	harness.Must(t, o.raw,
 		"CREATE TABLE orders (id CHAR(36) NOT NULL PRIMARY KEY, n INT NOT NULL)",
 		"CREATE TABLE order_lines (id BIGINT NOT NULL PRIMARY KEY, order_id CHAR(36) NOT NULL, n INT NOT NULL)",
+		"CREATE TABLE messages (id CHAR(36) NOT NULL PRIMARY KEY, no BIGINT NOT NULL, n INT)",
 		"CREATE TABLE counts (id INT NOT NULL PRIMARY KEY, n INT NOT NULL)",
 		"INSERT INTO counts VALUES (1, 0), (2, 0)")
 	if params != "" {
@@ -182,6 +185,48 @@ func TestCommitHeld(t *testing.T) {
 				t.Errorf("%v after %d attempts, stored %d times", err, attempts, stored)
 			}
 		})
+	}
+}
+
+// TestCommitMade: a key that is made from columns proves nothing about the COMMIT, since an
+// earlier delivery may have stored its row: the outcome is unknown, and the function does
+// not run again.
+func TestCommitMade(t *testing.T) {
+	t.Parallel()
+	for _, e := range harness.ByTurns(t, servers) {
+		for name, how := range map[string]cut{"not committed": cutBefore, "committed": cutAnswer} {
+			for _, again := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/again=%t", e.Name, name, again), func(t *testing.T) {
+					t.Parallel()
+					o := openOrders(t, e, "", once(how, 0))
+					clause := " ON CONFLICT (id) DO UPDATE SET n = excluded.n"
+					if !e.IsPostgres() {
+						clause = " ON DUPLICATE KEY UPDATE n = VALUES(n)"
+					}
+					if again {
+						harness.Exec(t, o.db, "INSERT INTO messages (no, n) VALUES (7, 1)")
+					} else {
+						clause = ""
+					}
+					runs := 0
+					err := keyfill.Retry(t.Context(), o.db, func(tx *sql.Tx) error {
+						runs++
+						_, err := tx.ExecContext(t.Context(), "INSERT INTO messages (no, n) VALUES (7, 2)"+clause)
+						return err
+					})
+					if !errors.Is(err, keyfill.ErrCommitUnknown) || runs != 1 {
+						t.Errorf("%v after %d runs", err, runs)
+					}
+					want := 0
+					if how == cutAnswer {
+						want = 1
+					}
+					if n := harness.Count(t, o.raw, "SELECT COUNT(*) FROM messages WHERE no = 7 AND n = 2"); n != want {
+						t.Errorf("%d rows are stored, want %d", n, want)
+					}
+				})
+			}
+		}
 	}
 }
 
