@@ -28,7 +28,11 @@ def main():
         vectors = json.load(file)["uuidv5"]
     for one in vectors:
         key = key_of(one["namespace"], name_of(one["types"], one["values"]))
-        want = key.hex if one["layout"] == "binary" else str(key)
+        b = key.bytes
+        want = {
+            "binary": b.hex(),
+            "swapped": (b[6:8] + b[4:6] + b[:4] + b[8:]).hex(),
+        }.get(one["layout"], str(key))
         assert one["key"] == want, (one, want)
         assert one.get("stored", key.bytes_le.hex()) == key.bytes_le.hex(), one
     print(len(vectors), "keys are the same")
