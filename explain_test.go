@@ -2,10 +2,14 @@ package keyfill_test
 
 import (
 	"context"
+	"strings"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -62,5 +66,40 @@ func TestExplainNewest(t *testing.T) {
 		if err != nil || ex.Action != want || ex.SQL != tt.sql {
 			t.Errorf("%s, %s: Explain = %+v, %v; want %s, %s", tt.dialect, tt.source, ex, err, want, tt.sql)
 		}
+	}
+}
+
+// TestExplainMade: a key that is made from columns is shown as it is stored, if the text has
+// all of the values.
+func TestExplainMade(t *testing.T) {
+	const namespace = "c2c8b1ae-5d0f-4ab0-9a5e-0d8f9c6a2b17"
+	from := policy.Scope{{Column: "sender", Type: policy.ScopeText}, {Column: "no"}}
+	cfg := &policy.Config{Version: 1, Dialect: "sqlite", Tables: map[string]policy.Table{
+		"events": {Column: "id", InPlace: &policy.Source{Kind: policy.KindUUIDv5, Namespace: namespace, From: &from}}}}
+	c, err := keyfill.WrapConnector(explain.NoDatabase{}, keyfill.Options{Policy: cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	explained := func(query string) explain.Explanation {
+		t.Helper()
+		ex, err := explain.By(c).Explain(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ex
+	}
+	key, err := keysource.NewUUIDv5(uuid.MustParse(namespace)).Key("shop", int64(7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, no := range []string{"7", "'07'"} {
+		ex := explained("INSERT INTO events (sender, no) VALUES ('shop', " + no + ")")
+		if ex.Action != "fill" || !strings.Contains(ex.SQL, uuid.UUID(key).String()) {
+			t.Errorf("%+v, want the key %v", ex, uuid.UUID(key))
+		}
+	}
+	if ex := explained("INSERT INTO events (sender, no) VALUES ('shop ', 7)"); ex.Action != "refuse" || !strings.Contains(ex.Reason, "ends in a space") {
+		t.Errorf("%+v, want a refusal", ex)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/publicid"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Types of ids, by what their columns hold.
@@ -26,6 +27,25 @@ func (inUUID) Prefix() string           { return "cus" }
 func (inUUID) Layout() dialect.Layout   { return dialect.SequentialAsString }
 func (inBinary) Prefix() string         { return "cus" }
 func (inBinary) Layout() dialect.Layout { return dialect.SequentialAsBinary }
+
+// TestQuotedKey: a UUID in double quotes, as xorm sends a [16]byte type, is refused as a key
+// by executed and prepared statements; with the plain driver SQLite stores the quotes.
+func TestQuotedKey(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
+		harness.Exec(t, s.Raw, "CREATE TABLE t (id "+harness.ColumnTypes("uuid", "CHAR(38)", "TEXT")[s.Dialect.Name]+" PRIMARY KEY, a INT)")
+		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindUUIDv7}}))
+		for _, key := range []any{`"0197b3c4-5d6e-7f80-9a1b-2c3d4e5f6071"`, []byte(`"0197b3c4-5d6e-7f80-9a1b-2c3d4e5f6071"`)} {
+			_, err := db.Exec(s.Placeholders("INSERT INTO t (id, a) VALUES (?, ?)"), key, 1)
+			harness.RefusedFor(t, "executed", err, rewrite.ErrQuotedKey)
+			_, err = harness.PreparedExec(db, s.Placeholders("INSERT INTO t (a, id) VALUES (?, ?)"), 1, key)
+			harness.RefusedFor(t, "prepared", err, rewrite.ErrQuotedKey)
+		}
+		if n := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM t"); n != 0 {
+			t.Errorf("%d rows are stored", n)
+		}
+	})
+}
 
 // TestPublicID: ids with a prefix go through each driver into columns of text, of UUIDs and
 // of bytes, and back; and where keyfill fills, the zero ID counts as no key.

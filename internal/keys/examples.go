@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/boxing"
 	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/keysource"
@@ -11,7 +12,9 @@ import (
 
 // Examples gives keys for an explanation of a statement. Integers count from 1, since
 // real ones would have to be drawn. It has no connection and reads no store.
-type Examples struct{}
+type Examples struct {
+	Dialect *dialect.Dialect // of the statement
+}
 
 // Give returns n example keys for key column i of a table.
 func (Examples) Give(ctx context.Context, room []driver.Value, t *table.Table, i, n int) ([]driver.Value, error) {
@@ -29,10 +32,18 @@ func (Examples) Give(ctx context.Context, room []driver.Value, t *table.Table, i
 func (Examples) Reserve(context.Context, *table.Table, int, int64) (int64, error) { return 1, nil }
 
 // GiveWithin returns the numbers from 1, for rows that are numbered within their
-// parents.
-func (Examples) GiveWithin(_ context.Context, t *table.Table, i, n int, _ Parents) ([]driver.Value, error) {
+// parents. Keys that are made from columns of the rows are those that are stored, if the
+// text has all of these values; what the columns may refuse or change is not known.
+func (e Examples) GiveWithin(_ context.Context, t *table.Table, i, n int, parents Parents) ([]driver.Value, error) {
 	k := &t.KeyColumns[i]
 	if source, ok := k.Source.(*keysource.UUIDv5); ok {
+		if rows, err := parents(); err == nil && len(rows) == n {
+			columns, err := ColumnsOfKey(e.Dialect, t, i, nil)
+			if err != nil {
+				return nil, err
+			}
+			return fromRows(source, k.Layout, columns, rows)
+		}
 		made := make([]driver.Value, n)
 		for row := range made {
 			var err error

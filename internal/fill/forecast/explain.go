@@ -3,6 +3,7 @@ package forecast
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/explain"
@@ -82,7 +83,13 @@ func explanation(p *plans.Plan, query string, refused error, f foresight) (expla
 		}
 		return ex, nil
 	}
-	return ex, sent(&ex, p, f)
+	err := sent(&ex, p, f)
+	if err != nil && slices.ContainsFunc(p.Inserts, func(in plans.Insert) bool {
+		return slices.ContainsFunc(in.Target.Keys, func(k plans.Key) bool { return k.FromRow })
+	}) {
+		return explanation(p, query, err, f) // an execution refuses the same values
+	}
+	return ex, err
 }
 
 // sent sets the text that would be sent, and where its keys would be.
@@ -100,7 +107,7 @@ func sent(ex *explain.Explanation, p *plans.Plan, f foresight) error {
 		return nil
 	}
 	h := bind.AssumedHoles(p)
-	drawn, err := keys.Draw(context.Background(), p, nil, h, oneRow(p), nil, keys.Examples{}, nil)
+	drawn, err := keys.Draw(context.Background(), p, nil, h, oneRow(p), nil, keys.Examples{Dialect: p.Dialect}, nil)
 	if err != nil {
 		return err
 	}
