@@ -34,7 +34,9 @@ var (
 // TestMain runs the tests, or a command in a process of its own.
 func TestMain(m *testing.M) {
 	if line := os.Getenv(commandVariable); line != "" {
-		os.Exit(run(context.Background(), strings.Split(line, "\x1f"), os.Stdin, os.Stdout, os.Stderr))
+		code := run(context.Background(), strings.Split(line, "\x1f"), os.Stdin, os.Stdout, os.Stderr)
+		writeMemory()
+		os.Exit(code)
 	}
 	if len(os.Args) > 1 && os.Args[1] == "conformance" { // a process that the command starts: see itself
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
