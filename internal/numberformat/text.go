@@ -61,9 +61,9 @@ func (t *Template) append(b []byte, i int, p *Parts) ([]byte, error) {
 	case kindNumber:
 		return f.appendNumber(b, p.Number)
 	case kindYear:
-		return fmt.Appendf(b, "%04d", p.Period.First.Year()), nil
+		return appendPadded(b, int64(p.Period.First.Year()), 4), nil
 	case kindYY:
-		return fmt.Appendf(b, "%02d", p.Period.First.Year()%100), nil
+		return appendPadded(b, int64(p.Period.First.Year()%100), 2), nil
 	case kindFY:
 		return fmt.Appendf(b, "%04d-%02d", p.Period.Year, (p.Period.Year+1)%100), nil
 	case kindQuarter:
@@ -98,11 +98,11 @@ func (f field) appendNumber(b []byte, n int64) ([]byte, error) {
 		return b, anchor.New("number-format", "the number is below 1: set next_value of its state to 1 or above")
 	}
 	if !f.base32 {
-		digits := strconv.FormatInt(n, 10)
-		if f.width > 0 && len(digits) > f.width {
+		before := len(b)
+		if b = appendPadded(b, n, f.width); f.width > 0 && len(b)-before > f.width {
 			return b, ErrWidth
 		}
-		return fmt.Appendf(b, "%0*d", f.width, n), nil
+		return b, nil
 	}
 	var digits [13]byte
 	at := len(digits)
@@ -111,6 +111,16 @@ func (f field) appendNumber(b []byte, n int64) ([]byte, error) {
 		digits[at] = base32[n%32]
 	}
 	return append(b, digits[at:]...), nil
+}
+
+// appendPadded appends n ≥ 0 with zeros before it, as far as it has fewer digits than width.
+func appendPadded(b []byte, n int64, width int) []byte {
+	var digits [20]byte
+	text := strconv.AppendInt(digits[:0], n, 10)
+	for range width - len(text) {
+		b = append(b, '0')
+	}
+	return append(b, text...)
 }
 
 // luhn returns the check digit of the digits of a text.

@@ -17,6 +17,7 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/numberformat"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/scope"
@@ -106,7 +107,7 @@ func (s *ScopeRows) numbered(ctx context.Context, g *relation.Session, t *table.
 	if err != nil {
 		return nil, err
 	}
-	scopes := make([]*scope.Scope, len(parents))
+	scopes := make([]parentScope, len(parents))
 	for n, p := range parents {
 		if scopes[n], err = s.scopeFor(p, &w, ""); err != nil {
 			return nil, err
@@ -114,12 +115,12 @@ func (s *ScopeRows) numbered(ctx context.Context, g *relation.Session, t *table.
 	}
 	keys := make([]driver.Value, len(rows))
 	for n, p := range parents {
-		got, err := reserve(p, scopes[n])
+		got, err := reserve(p, scopes[n].Scope)
 		var other *scope.OtherTemplate
 		if errors.As(err, &other) {
 			// The policy's template is newer than the period, and has fewer digits.
 			if scopes[n], err = s.scopeFor(p, &w, other.Template); err == nil {
-				got, err = reserve(p, scopes[n])
+				got, err = reserve(p, scopes[n].Scope)
 			}
 		}
 		if err != nil {
@@ -130,7 +131,10 @@ func (s *ScopeRows) numbered(ctx context.Context, g *relation.Session, t *table.
 				g.Tables.Log.Write(ctx, report.MessageOtherFormat, t.Table, t.KeyColumns[i].Name, got.period.Name)
 			}
 		}
-		m, err := w.mappingFor(p, got.period, got.template)
+		m := scopes[n].mapping
+		if !scopes[n].shows(got, &w) {
+			m, err = w.mappingFor(p, got.period, got.template)
+		}
 		if err == nil {
 			err = write(keys, p, got.first, m)
 		}
@@ -141,33 +145,51 @@ func (s *ScopeRows) numbered(ctx context.Context, g *relation.Session, t *table.
 	return keys, nil
 }
 
+// parentScope is the scope of a parent, and the texts of its numbers if they are of the period
+// and the template that were expected.
+type parentScope struct {
+	*scope.Scope
+
+	mapping  *numberformat.Mapping // nil for integers
+	period   calendar.Period
+	template string // empty means the policy's
+}
+
+// shows reports whether the mapping has the texts of the drawn numbers.
+func (s *parentScope) shows(got drawn, w *writer) bool {
+	if w.texts == nil {
+		return true
+	}
+	policys := w.texts.String()
+	return got.period.Name == s.period.Name && cmp.Or(got.template, policys) == cmp.Or(s.template, policys)
+}
+
 // scopeFor returns the scope with the greatest number, and the texts, of a parent. template is
 // the template of the period; empty means the policy's.
-func (s *ScopeRows) scopeFor(p *parent, w *writer, template string) (*scope.Scope, error) {
+func (s *ScopeRows) scopeFor(p *parent, w *writer, template string) (got parentScope, err error) {
 	q := s.Scope
+	got = parentScope{Scope: &q, template: template}
 	if w.texts == nil {
-		return &q, nil
+		return got, nil
 	}
 	// The texts of all periods have the same characters besides digits, so any period shows
 	// whether there are texts.
-	period, err := s.likely(p)
-	if err != nil {
-		return nil, err
+	if got.period, err = s.likely(p); err != nil {
+		return got, err
 	}
-	m, err := w.mappingFor(p, period, template)
-	if err != nil {
-		return nil, err
+	if got.mapping, err = w.mappingFor(p, got.period, template); err != nil {
+		return got, err
 	}
-	q.Max = min(m.Last(), cmp.Or(q.Max, math.MaxInt64))
+	q.Max = min(got.mapping.Last(), cmp.Or(q.Max, math.MaxInt64))
 	if q.Periods == nil {
-		parts := w.partsOf(p, period)
+		parts := w.partsOf(p, got.period)
 		q.Column = w.texts.In([]store.Column{q.Column}, parts)[0]
 	}
-	return &q, nil
+	return got, nil
 }
 
-// likely returns the period of a parent's rows, or the one in which the clock of the process
-// stands; the zero Period for a numbering without periods.
+// likely returns the period of a parent's rows, or the one in which the clock is expected
+// to stand; the zero Period for a numbering without periods.
 func (s *ScopeRows) likely(p *parent) (calendar.Period, error) {
 	switch {
 	case s.Scope.Periods == nil:
@@ -175,11 +197,7 @@ func (s *ScopeRows) likely(p *parent) (calendar.Period, error) {
 	case p.period != nil:
 		return *p.period, nil
 	}
-	now := s.Scope.Periods.Now
-	if now == nil {
-		now = time.Now
-	}
-	return s.Scope.Periods.Calendar.At(now())
+	return s.Scope.Periods.Expected()
 }
 
 // errOutside is returned when a number within a parent (such as an order) is drawn

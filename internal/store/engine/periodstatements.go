@@ -29,9 +29,15 @@ type PeriodForm struct {
 	// has. So each process learns how the first one writes the numbers of the period, and a
 	// rollback takes that back with the number.
 	Writes bool
+
+	// Known reports whether a reservation changes only a row whose parameters are Parameters, and
+	// returns three values, without them. Only an engine whose UPDATE returns values in a result
+	// has such a statement.
+	Known bool
 }
 
-// Period returns the statements that reserve from the row of a period.
+// Period returns the statements that reserve from the row of a period; nil if the engine has
+// none of that form.
 func (e *Engine) Period(f PeriodForm) *PeriodStatements { return periodStatements[e][f] }
 
 // periodStatements are composed once, since each reservation needs them.
@@ -42,6 +48,9 @@ var periodStatements = func() map[*Engine]map[PeriodForm]*PeriodStatements {
 		all[e] = map[PeriodForm]*PeriodStatements{}
 		for _, f := range []PeriodForm{{}, {ByClock: true}, {Writes: true}, {ByClock: true, Writes: true}} {
 			all[e][f] = e.composePeriod(f)
+			if f.Known = e.Words.Answer == answerReturning && !f.Writes; f.Known {
+				all[e][f] = e.composePeriod(f)
+			}
 		}
 	}
 	return all
@@ -81,6 +90,11 @@ func (e *Engine) composePeriodReserve(f PeriodForm) Update {
 		c.add("\nOUTPUT inserted.next_value, inserted.incarnation, {server}, inserted.parameters")
 	}
 	c.add("\nWHERE name = ", c.arg(pName), " AND next_value BETWEEN ", c.number(pFloor), " AND ", c.number(pLimit))
+	beside := ", parameters"
+	if f.Known {
+		c.add(" AND parameters = ", c.arg(pParameters))
+		beside = ""
+	}
 	c.clock(e, f)
 	u := Update{}
 	switch {
@@ -89,7 +103,7 @@ func (e *Engine) composePeriodReserve(f PeriodForm) Update {
 		if e.Servers == nil {
 			server = "''"
 		}
-		c.add("\nRETURNING next_value, incarnation, ", server, ", parameters")
+		c.add("\nRETURNING next_value, incarnation, ", server, beside)
 	case into:
 		// The placeholders of returned values come after all others.
 		u.Into = []Kind{IntegerKind, TextKind, TextKind, TextKind}

@@ -32,7 +32,7 @@ func (s *Rows) KnowsPeriod(values []any, given *calendar.Period) bool {
 		return true
 	}
 	if given == nil {
-		current, err := p.current()
+		current, err := p.Expected()
 		if err != nil || !p.asked.Load() {
 			return false
 		}
@@ -66,7 +66,7 @@ func (s *Rows) ensure(ctx context.Context, d draw) error {
 	if err != nil {
 		return q.beside(ctx, err)
 	}
-	q.Periods.made.add(d.row.Name)
+	q.Periods.made.add(d.row.Name, "")
 	return nil
 }
 
@@ -103,7 +103,7 @@ func (s *Rows) makeMissing(ctx context.Context, d draw, missing int) error {
 		return s.store.ToldGone(ctx, s.scope.Name, err)
 	}
 	// If ensure looked for the row, it would not see it, and wait for this transaction.
-	made.add(d.row.Name)
+	made.add(d.row.Name, "")
 	return nil
 }
 

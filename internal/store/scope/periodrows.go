@@ -109,7 +109,7 @@ func (s *Rows) drawFrom(ctx context.Context, values []any, given *calendar.Perio
 			return d, err
 		}
 		var err error
-		if d.period, err = s.scope.Periods.current(); err != nil {
+		if d.period, err = s.scope.Periods.Expected(); err != nil {
 			return d, err
 		}
 		d.byClock = s.store.Engine.Clock.Now != ""
@@ -162,6 +162,9 @@ func (d draw) take(ctx context.Context) (got Taken, f found, err error) {
 	if statements.Reserve.Text == "" {
 		return d.takeLocked(ctx)
 	}
+	if got, f, err = d.takeKnown(ctx); err != nil || f == foundNumbers {
+		return got, f, err
+	}
 	if err := d.store.Proof.Prepare(ctx); err != nil {
 		return got, foundNothing, err
 	}
@@ -173,7 +176,36 @@ func (d draw) take(ctx context.Context) (got Taken, f found, err error) {
 	if err != nil {
 		return got, foundNothing, err
 	}
-	got, err = d.taken(next-d.n, [3]any(answer[1:]))
+	if got, err = d.taken(next-d.n, [3]any(answer[1:])); err == nil && got.Template != "" {
+		d.scope.Periods.drawn.add(d.row.Name, store.Text(answer[3]))
+	}
+	return got, foundNumbers, err
+}
+
+// takeKnown reserves the numbers of a draw as take does, if the row's parameters are still
+// those that the last draw of this process has left. They hardly ever change, and a statement
+// that writes them takes longer. A rollback of the period's first number changes them.
+func (d draw) takeKnown(ctx context.Context) (got Taken, f found, err error) {
+	known, isKnown := d.scope.Periods.drawn.of(d.row.Name)
+	statements := d.store.Engine.Period(engine.PeriodForm{ByClock: d.byClock, Known: true})
+	if !isKnown || statements == nil || !d.form().Writes {
+		return got, foundNothing, nil
+	}
+	if err := d.store.Proof.Prepare(ctx); err != nil {
+		return got, foundNothing, err
+	}
+	v := d.arguments()
+	v.Parameters = known
+	answer, err := d.store.Update(ctx, statements.Reserve, v)
+	if err != nil || answer == nil {
+		d.scope.Periods.drawn.remove(d.row.Name)
+		return got, foundNothing, err
+	}
+	next, err := store.Integer(answer[0])
+	if err != nil {
+		return got, foundNothing, err
+	}
+	got, err = d.taken(next-d.n, [3]any{answer[1], answer[2], known})
 	return got, foundNumbers, err
 }
 

@@ -63,7 +63,8 @@ type Periods struct {
 	asked atomic.Bool                     // whether the server's clock was asked for the time
 	ahead atomic.Int64                    // how far the server's clock was ahead of Now when it was asked last, in nanoseconds
 	last  atomic.Pointer[calendar.Period] // the period that was tried last
-	made  madeRows
+	made  rowNotes                        // the rows that exist, as do the rows of the next periods
+	drawn rowNotes                        // the parameters of rows whose numbers have a template, as the last draws have left them
 }
 
 // IsByClock reports whether the period comes from the clock, and not from a column.
@@ -127,8 +128,8 @@ func (p *Periods) words() string {
 	return text + strconv.Quote(p.Column)
 }
 
-// current returns the period in which the server's clock is expected to stand.
-func (p *Periods) current() (calendar.Period, error) {
+// Expected returns the period in which the server's clock is expected to stand.
+func (p *Periods) Expected() (calendar.Period, error) {
 	now := p.now().Add(time.Duration(p.ahead.Load()))
 	if last := p.last.Load(); last != nil && last.Has(now) {
 		return *last, nil
@@ -147,38 +148,44 @@ func (p *Periods) now() time.Time {
 	return time.Now()
 }
 
-// maxMade is how many rows are remembered as made. For each one that is forgotten, one more
-// query is sent.
-const maxMade = 10_000
+// maxNoted is how many rows are remembered. For each one that is forgotten, one more query is
+// sent.
+const maxNoted = 10_000
 
-// madeRows remembers the rows of periods that exist, as do the rows of the next periods.
-type madeRows struct {
+// rowNotes remembers rows of periods by their names, with a text for each.
+type rowNotes struct {
 	mu   sync.Mutex
-	rows map[string]bool
+	rows map[string]string
 }
 
-func (m *madeRows) has(row string) bool {
+func (m *rowNotes) of(row string) (text string, isThere bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.rows[row]
+	text, isThere = m.rows[row]
+	return text, isThere
 }
 
-func (m *madeRows) add(row string) {
+func (m *rowNotes) has(row string) bool {
+	_, isThere := m.of(row)
+	return isThere
+}
+
+func (m *rowNotes) add(row, text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for old := range m.rows {
-		if len(m.rows) < maxMade {
+		if len(m.rows) < maxNoted {
 			break
 		}
 		delete(m.rows, old)
 	}
 	if m.rows == nil {
-		m.rows = map[string]bool{}
+		m.rows = map[string]string{}
 	}
-	m.rows[row] = true
+	m.rows[row] = text
 }
 
-func (m *madeRows) remove(row string) {
+func (m *rowNotes) remove(row string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.rows, row)

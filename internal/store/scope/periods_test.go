@@ -191,6 +191,9 @@ func (f *fakePeriods) answer(query string) fakedb.Reply {
 		return fakedb.Reply{}
 	}
 	if len(f.replies) > 0 {
+		if has("AND parameters = ") {
+			return fakedb.Reply{} // the statement that supposes the parameters is sent before the others
+		}
 		r := f.replies[0]
 		f.replies = f.replies[1:]
 		return r
