@@ -40,14 +40,15 @@ func newSpool(ctx context.Context) (s *spool, err error) {
 			return nil, errors.Join(err, s.close())
 		}
 	}
-	for into, text := range map[**sql.Stmt]string{
-		&s.put:   "INSERT INTO states (name, next, template, parent, period) VALUES (?, ?, ?, ?, ?)",
-		&s.get:   "SELECT next, template FROM states WHERE name = ?",
-		&s.taken: "UPDATE states SET seen = 1 WHERE name = ?",
-	} {
-		if *into, err = s.db.PrepareContext(ctx, text); err != nil {
-			return nil, errors.Join(err, s.close())
-		}
+	s.put, err = s.db.PrepareContext(ctx, "INSERT INTO states (name, next, template, parent, period) VALUES (?, ?, ?, ?, ?)")
+	if err == nil {
+		s.get, err = s.db.PrepareContext(ctx, "SELECT next, template FROM states WHERE name = ?")
+	}
+	if err == nil {
+		s.taken, err = s.db.PrepareContext(ctx, "UPDATE states SET seen = 1 WHERE name = ?")
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
