@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -136,16 +134,4 @@ func ExampleTypeID() {
 	keys, err := s.Next(context.Background(), keysource.Request{N: 2, Layout: dialect.SequentialAsString})
 	fmt.Println(keys, err)
 	// Output: [cus_01kdyak348e00awvvm41s62vk4 cus_01kdyak348e00tyv90c5t20rbc] <nil>
-}
-
-// A second delivery of the same event has the key of the first one.
-func ExampleUUIDv5() {
-	s := keysource.NewUUIDv5(uuid.MustParse("c2c8b1ae-5d0f-4ab0-9a5e-0d8f9c6a2b17"))
-	first, err := s.Value(dialect.SequentialAsString, "github", int64(42))
-	fmt.Println(first, err)
-	second, err := s.Value(dialect.SequentialAsString, "github", int64(42))
-	fmt.Println(second == first, err)
-	// Output:
-	// 832b05fa-913c-5c6a-b1b9-1e4abc15ecf2 <nil>
-	// true <nil>
 }

@@ -32,9 +32,8 @@ func newGen() *cobra.Command {
   uuidv4  UUIDs of 122 random bits
   ulid    48 bits of time and 80 random bits; each greater than the one before
   comb    the time in 48 bits, and 80 random bits
-With --config the keys are those that a table of the policy would get; for a
-source that counts say --driver and --dsn too, and the numbers are spent.
---at prints the least key of a time, for a query: never store it.`,
+With --config they are a table's; a source that counts needs --driver and --dsn,
+and spends numbers. --at prints the least key of a time, for queries alone.`,
 		Example:   `  keyfill gen uuidv7 -n 3 --layout binary`,
 		ValidArgs: genKinds,
 		Args:      arguments(cobra.MaximumNArgs(1)),
@@ -96,7 +95,7 @@ source that counts say --driver and --dsn too, and the numbers are spent.
 	flags.Lookup("layout").DefValue = "" // the usage says it in one line
 	flags.StringVar(&at, "at", "", "the `time`, or a day, as 2026-11-28T15:04:05Z")
 	flags.StringVar(&epoch, "epoch", "", "of a comb: dotnet (since 0001-01-01) or unix (1970)")
-	flags.StringVar(&prefix, "prefix", "", "of a uuidv7: cus makes cus_01h455vb4pex5vsknk084sn02q")
+	flags.StringVar(&prefix, "prefix", "", "of a uuidv7: cus makes ids such as cus_01h…")
 	addTableKeys(cmd, &from)
 	addDatabaseAs(cmd, &from.Database, strings.Join(database.Drivers(), ", "))
 	completes(cmd, "driver", database.Drivers()...)
