@@ -127,3 +127,32 @@ func ProductByName(name string) *Product {
 func Products() []*Product {
 	return []*Product{&cockroachDB, &yugabyteDB, &auroraDSQL, &spanner, &citus, &auroraPostgreSQL, &tiDB, &vitess, &auroraMySQL}
 }
+
+// Speaks reports whether the product speaks a dialect.
+func (p *Product) Speaks(d *Dialect) bool { return p.Family == d.Family }
+
+// ProductOf returns the product that answers a family's questions as ask does, each asked
+// once. It returns nil if that is the family's own engine, or is not known, and the first
+// error of ask.
+func ProductOf(f Family, ask func(query string) (string, error)) (*Product, error) {
+	answers := map[string]string{}
+	for _, p := range Products() {
+		if p.Family != f {
+			continue
+		}
+		for _, sign := range p.Signs {
+			answer, asked := answers[sign.Query]
+			if !asked {
+				var err error
+				if answer, err = ask(sign.Query); err != nil {
+					return nil, err
+				}
+				answers[sign.Query] = answer
+			}
+			if sign.Found(answer) {
+				return p, nil
+			}
+		}
+	}
+	return nil, nil
+}

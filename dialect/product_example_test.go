@@ -24,3 +24,11 @@ func ExampleUse() {
 	// [scatter coprime pseudorandom]
 	// true
 }
+
+func ExampleProductOf() {
+	p, err := dialect.ProductOf(dialect.FamilyPostgreSQL, func(string) (string, error) {
+		return "CockroachDB CCL v25.3.0 (x86_64-pc-linux-gnu)", nil
+	})
+	fmt.Println(p.Title, err)
+	// Output: CockroachDB <nil>
+}

@@ -33,22 +33,24 @@ func (c *checker) lookAtColumns() error {
 			c.lookAtUnique(t, i, col)
 			c.lookAtTrigger(t, i, col)
 			c.lookAtDefault(t, i, col)
-			c.lookAtOrder(t, i, col)
+			if f, found := unordered(c.d, t, i, col); found {
+				c.add(f)
+			}
 		}
 	}
 	return nil
 }
 
-// lookAtOrder adds a finding if the layout undoes the order that the source promises.
-func (c *checker) lookAtOrder(t *target, i int, col *catalog.Column) {
+// unordered returns a finding if the layout undoes the order that the source promises.
+func unordered(d *dialect.Dialect, t *target, i int, col *catalog.Column) (f Finding, found bool) {
 	k := &t.table.KeyColumns[i]
-	g, ok := policy.Guarantees(k.Rule.Source, c.d)
+	g, ok := policy.Guarantees(k.Rule.Source, d)
 	if !ok || g.In(k.Layout).Ordered == g.Ordered {
-		return
+		return f, false
 	}
-	c.add(Finding{Severity: Warning, Rule: ruleUnordered, Table: t.found.Name, Column: col.Name, Line: t.lines(i).Layout, Class: Later,
+	return Finding{Severity: Warning, Rule: ruleUnordered, Table: t.found.Name, Column: col.Name, Line: t.lines(i).Layout, Class: Later,
 		Message: fmt.Sprintf("keys of %s are not ordered in the layout %s, so that rows land all over the index, and no range of keys is a range of time", k.Rule.Source.Kind, k.Layout),
-		Remedy:  "in the policy, for table " + t.entry.Name + ": layout: binary; leave it if the table has keys of UUID_TO_BIN(uuid, 1)"})
+		Remedy:  "in the policy, for table " + t.entry.Name + ": layout: binary; leave it if the table has keys of UUID_TO_BIN(uuid, 1)"}, true
 }
 
 // ruleOf maps the errors of catalog.Table.Problems to the rules of the findings.
@@ -166,7 +168,7 @@ func (c *checker) orGrant(t *target, column string) string {
 	}
 	column = c.d.QuoteIdent(column)
 	return "; or, if the table has it and this user no right to it, run: " +
-		strings.TrimSuffix(c.grantOn([]string{"SELECT (" + column + ")", "INSERT (" + column + ")"}, c.tableName(t.found)), ";")
+		strings.TrimSuffix(c.grantOn([]string{"SELECT (" + column + ")", "INSERT (" + column + ")"}, tableName(c.d, t.found)), ";")
 }
 
 // cureNarrow returns the remedy for a column that is too narrow.
@@ -199,10 +201,10 @@ func (c *checker) cureType(t *target, wanted catalog.Key, col *catalog.Column, i
 	case wanted.Integer && (col.UUID || col.Binary):
 		return inPolicy("source: uuidv7")
 	}
-	if text := c.alterType(t.found, col, c.typeFor(wanted, col)); text != "" {
+	if text := c.alterType(t.found, col, typeFor(c.engine.types, wanted, col)); text != "" {
 		return text
 	}
-	return "make the column one that takes the keys: " + c.typeFor(wanted, col)
+	return "make the column one that takes the keys: " + typeFor(c.engine.types, wanted, col)
 }
 
 // lookAtNull adds a finding if a row may be stored without a key.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
@@ -15,12 +16,12 @@ import (
 // a semicolon.
 
 // tableName returns the name of a table as it is written in a statement.
-func (c *checker) tableName(t *catalog.Listed) string {
-	name := c.d.QuoteIdent(t.Name)
+func tableName(d *dialect.Dialect, t *catalog.Listed) string {
+	name := d.QuoteIdent(t.Name)
 	if t.Visible || t.Schema == "" {
 		return name
 	}
-	return c.d.QuoteIdent(t.Schema) + "." + name
+	return d.QuoteIdent(t.Schema) + "." + name
 }
 
 // alterType returns the statement that gives a column another type, empty if the engine has
@@ -59,7 +60,7 @@ func (c *checker) modify(t *catalog.Listed, col *catalog.Column, what string, ch
 		return fmt.Sprintf("define the column anew %s by MODIFY, and repeat the rest of its definition as SHOW CREATE TABLE has it", what)
 	}
 	now := modified{def: change(before.def)}
-	now.text = c.besideForeignKeys(t, col, fmt.Sprintf("ALTER TABLE %s MODIFY %s %s;", c.tableName(t), c.d.QuoteIdent(col.Name), now.def))
+	now.text = c.besideForeignKeys(t, col, fmt.Sprintf("ALTER TABLE %s MODIFY %s %s;", tableName(c.d, t), c.d.QuoteIdent(col.Name), now.def))
 	for i := range c.findings {
 		if known && c.findings[i].Remedy == before.text {
 			c.findings[i].Remedy = now.text
@@ -109,22 +110,21 @@ func (c *checker) definition(t *catalog.Listed, col *catalog.Column) *catalog.Co
 }
 
 // typeFor returns the type that a column needs for the keys.
-func (c *checker) typeFor(wanted catalog.Key, col *catalog.Column) string {
+func typeFor(types columnTypes, wanted catalog.Key, col *catalog.Column) string {
 	length := max(wanted.Length, 19)
 	if col.UUID {
 		length = max(length, table.UUIDLength) // the column may hold UUIDs already
 	}
-	e := c.engine
-	kind := e.types.text
+	kind := types.text
 	switch {
 	case wanted.Integer && wanted.Layout == "":
-		return e.types.integer
+		return types.integer
 	case wanted.Layout.Bytes():
-		return e.types.bytes
+		return types.bytes
 	case wanted.Length == table.UUIDLength && !wanted.State && !col.Text:
-		kind = e.types.uuid
+		kind = types.uuid
 	case wanted.Length == table.UUIDLength && !wanted.State:
-		kind = cmp.Or(e.types.uuidText, e.types.text)
+		kind = cmp.Or(types.uuidText, types.text)
 	}
 	return strings.ReplaceAll(kind, "{length}", strconv.Itoa(length))
 }
@@ -157,16 +157,16 @@ func (c *checker) alterNotNull(t *catalog.Listed, col *catalog.Column) string {
 }
 
 // createUnique returns the statement that creates a unique index.
-func (c *checker) createUnique(t *catalog.Listed, columns []string) string {
+func createUnique(d *dialect.Dialect, t *catalog.Listed, columns []string) string {
 	var quoted []string
 	for _, name := range columns {
-		quoted = append(quoted, c.d.QuoteIdent(name))
+		quoted = append(quoted, d.QuoteIdent(name))
 	}
 	schema := ""
 	if !t.Visible && t.Schema != "" {
 		schema = t.Schema
 	}
-	index, table := c.d.IndexNames(schema, indexName(t.Name, columns), t.Name)
+	index, table := d.IndexNames(schema, indexName(t.Name, columns), t.Name)
 	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s);", index, table, strings.Join(quoted, ", "))
 }
 
@@ -200,5 +200,5 @@ func (c *checker) dropTrigger(t *catalog.Listed, trigger *catalog.Trigger) strin
 	case !t.Visible && t.Schema != "":
 		qualified = c.d.QuoteIdent(t.Schema) + "." + name
 	}
-	return strings.NewReplacer("{trigger}", name, "{schema trigger}", qualified, "{table}", c.tableName(t)).Replace(c.engine.alters.dropTrigger)
+	return strings.NewReplacer("{trigger}", name, "{schema trigger}", qualified, "{table}", tableName(c.d, t)).Replace(c.engine.alters.dropTrigger)
 }

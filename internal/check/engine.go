@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/check/locktrial"
 )
 
 // engine holds the queries that the check sends to one engine, and the statements that it
@@ -37,7 +38,7 @@ type engine struct {
 
 	// rowLock tries the lock of a row of keyfill_sequences, and greatestLock the lock that
 	// maxplusone takes, if that is another one. Each is nil if it is not tried.
-	rowLock, greatestLock *lockProbe
+	rowLock, greatestLock *locktrial.Trial
 
 	// missingRights returns the rights that the user lacks on a table, or, for an empty
 	// name, the rights that it lacks to create one; it is nil if they cannot be known.
@@ -92,6 +93,6 @@ type lookBefore func(c *checker, name string, one *openedStore) error
 // onColumn returns a statement about a column in which the names in braces are replaced:
 // {table}, {column}, and the further names in pairs, each followed by its replacement.
 func (c *checker) onColumn(text string, t *catalog.Listed, col *catalog.Column, pairs ...string) string {
-	pairs = append(pairs, "{table}", c.tableName(t), "{column}", c.d.QuoteIdent(col.Name))
+	pairs = append(pairs, "{table}", tableName(c.d, t), "{column}", c.d.QuoteIdent(col.Name))
 	return strings.NewReplacer(pairs...).Replace(text)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/check/locktrial"
 )
 
 // engines holds the engines by family.
@@ -27,7 +28,7 @@ var engines = map[dialect.Family]*engine{
 			dropDefault: dropDefault, dropTrigger: dropTrigger,
 		},
 		lookAtServer: (*checker).lookAtMySQL, lookForProxy: (*checker).lookAtProxy,
-		rowLock:       mysqlRow,
+		rowLock:       locktrial.MySQLRow,
 		missingRights: (*checker).missingMySQL, grantee: (*checker).granteeMySQL,
 		refusesType: refusesTypeMySQL,
 	},
@@ -55,7 +56,7 @@ WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()`, l
 			dropDefault: dropDefault, dropTrigger: "DROP TRIGGER {trigger} ON {table};",
 		},
 		lookAtServer: (*checker).lookAtPostgreSQL, lookForPooler: (*checker).lookAtPooler,
-		rowLock: postgresRow, greatestLock: postgresGreatest,
+		rowLock: locktrial.PostgreSQLRow, greatestLock: locktrial.PostgreSQLGreatest,
 		missingRights: (*checker).missingPostgreSQL, grantee: (*checker).granteePostgreSQL,
 		refusesType: refusesTypePostgreSQL,
 	},
@@ -72,7 +73,7 @@ WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()`, l
 			dropDefault: dropDefaultByHand, dropTrigger: dropTrigger,
 		},
 		lookAtServer: (*checker).lookAtSQLite,
-		rowLock:      sqliteWriter,
+		rowLock:      locktrial.SQLiteWriter,
 		refusesType:  refusesTypeSQLite,
 	},
 	dialect.FamilySQLServer: {

@@ -35,13 +35,13 @@ func Remedies(d *dialect.Dialect, schema, table, column string) map[string]strin
 	// MySQL is asked for the column's definition, and has no answer here.
 	c := &checker{ctx: context.Background(), d: d, engine: engines[d.Family], q: &counted{q: silent{}}, over: &catalog.Overview{}}
 	all := map[string]string{
-		"narrow":     c.alterType(found, &col, c.typeFor(catalog.Key{Integer: true}, &col)),
-		"uuid":       c.alterType(found, &col, c.typeFor(catalog.Key{Length: 36}, &col)),
-		"bytes":      c.alterType(found, &col, c.typeFor(catalog.Key{Layout: dialect.SequentialAsBinary}, &col)),
-		"text":       c.alterType(found, &col, c.typeFor(catalog.Key{Length: 26}, &col)),
+		"narrow":     c.alterType(found, &col, typeFor(c.engine.types, catalog.Key{Integer: true}, &col)),
+		"uuid":       c.alterType(found, &col, typeFor(c.engine.types, catalog.Key{Length: 36}, &col)),
+		"bytes":      c.alterType(found, &col, typeFor(c.engine.types, catalog.Key{Layout: dialect.SequentialAsBinary}, &col)),
+		"text":       c.alterType(found, &col, typeFor(c.engine.types, catalog.Key{Length: 26}, &col)),
 		"collation":  c.alterCollation(found, &catalog.Column{Name: column, Type: "varchar(8)", Text: true}),
 		"nullable":   c.alterNotNull(found, &col),
-		"not-unique": c.createUnique(found, []string{column, "parent"}),
+		"not-unique": createUnique(d, found, []string{column, "parent"}),
 		"default":    c.dropDefault(found, &col),
 		"clock":      c.engine.clock,
 	}
@@ -66,5 +66,5 @@ var (
 
 // TextLiteral is a text as a statement for an engine has it.
 func TextLiteral(d *dialect.Dialect, text string) string {
-	return (&checker{d: d, engine: engines[d.Family]}).textLiteral(text)
+	return textLiteral(d, text)
 }

@@ -47,7 +47,7 @@ func (c *checker) lookAtReference(t *target, i int, f catalog.ForeignKey) {
 
 // followType returns the remedy for a column that refers to a key of another type.
 func (c *checker) followType(child *catalog.Listed, col *catalog.Column, wanted catalog.Key) string {
-	kind := c.typeFor(wanted, col)
+	kind := typeFor(c.engine.types, wanted, col)
 	if text := c.alterType(child, col, kind); text != "" {
 		return text
 	}

@@ -64,15 +64,15 @@ func (c *checker) lookAtHandback(t *target, i int, col *catalog.Column) error {
 	f := Finding{Severity: Info, Rule: ruleHandback, Table: t.found.Name, Column: col.Name, Line: t.lines(i).Source}
 	if !t.isHandedBack(col) {
 		greatest, err := column.MaxKey(c.ctx)
-		if below := t.table.KeyColumns[i].Rule.Source.Below; err == nil && counter.Next >= below && greatest >= below && c.lastUse(states).isOver(c.o.Now()) {
-			f.Message = "the engine numbers rows of the column, and keyfill has reserved no number since " + c.lastUse(states).day() +
+		if below := t.table.KeyColumns[i].Rule.Source.Below; err == nil && counter.Next >= below && greatest >= below && lastUse(states).isOver(c.o.Now()) {
+			f.Message = "the engine numbers rows of the column, and keyfill has reserved no number since " + lastUse(states).day() +
 				": after keyfill plan handback the entry is not needed any more when no process with keyfill inserts"
 			f.Remedy = removeEntry(t)
 			c.add(f)
 		}
 		return err
 	}
-	last := c.lastUse(states)
+	last := lastUse(states)
 	switch {
 	case counter.Next > 0 && slices.ContainsFunc(states, func(s usedState) bool { return counter.Next < s.next }):
 		f.Severity = Error
@@ -99,7 +99,7 @@ func removeEntry(t *target) string {
 
 // lastUse returns the state (stored counter) that was used last. A state that a process
 // leases counts as in use now.
-func (c *checker) lastUse(states []usedState) usedState {
+func lastUse(states []usedState) usedState {
 	return slices.MaxFunc(states, func(a, b usedState) int {
 		if (a.holder == "") != (b.holder == "") {
 			return strings.Compare(a.holder, b.holder)
@@ -115,11 +115,11 @@ func (s usedState) day() string { return s.at.UTC().Format(time.DateOnly) }
 // statesUsed returns the states (stored counters) that number a column: states whose rows
 // name the column, and shared states that a binding row assigns to it.
 func (c *checker) statesUsed(ref store.Column) ([]usedState, error) {
-	table := c.textLiteral(ref.Table)
+	table := textLiteral(c.d, ref.Table)
 	if ref.Schema != "" {
-		table += ", " + c.textLiteral(ref.Schema+"."+ref.Table)
+		table += ", " + textLiteral(c.d, ref.Schema+"."+ref.Table)
 	}
-	rows, err := c.q.Rows(c.ctx, "SELECT name, parameters, table_name FROM keyfill_sequences WHERE table_name IN ("+table+") AND column_name = "+c.textLiteral(ref.Name))
+	rows, err := c.q.Rows(c.ctx, "SELECT name, parameters, table_name FROM keyfill_sequences WHERE table_name IN ("+table+") AND column_name = "+textLiteral(c.d, ref.Name))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (c *checker) statesUsed(ref store.Column) ([]usedState, error) {
 			}
 		}
 		if name != "" {
-			names = append(names, c.textLiteral(name))
+			names = append(names, textLiteral(c.d, name))
 		}
 	}
 	if names == nil {
@@ -190,6 +190,6 @@ func (c *checker) holder(state string) (string, error) {
 	if _, err := c.over.Find("", "keyfill_series"); err != nil || now == "" {
 		return "", nil // nothing is leased
 	}
-	return c.text("SELECT owner FROM keyfill_series WHERE name = " + c.textLiteral(state) +
+	return c.text("SELECT owner FROM keyfill_series WHERE name = " + textLiteral(c.d, state) +
 		" AND next_value <= series_last AND leased_until > " + now)
 }

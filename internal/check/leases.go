@@ -83,7 +83,7 @@ func (c *checker) lookAtSeries(f Finding, t *target, i int, st *keys.State, foun
 	if _, err := c.over.Find("", "keyfill_series"); err != nil {
 		return // no process has opened a series (a range of numbers) yet
 	}
-	name := c.textLiteral(st.Row.Name)
+	name := textLiteral(c.d, st.Row.Name)
 	row, err := c.row(fmt.Sprintf("SELECT MAX(series_last), SUM(CASE WHEN leased_until < %s AND next_value <= series_last THEN 1 ELSE 0 END) FROM keyfill_series WHERE name = %s AND series_last >= %d",
 		now, name, found.Next))
 	if err != nil || len(row) < 2 || row[0] == nil {

@@ -16,14 +16,14 @@ const noIndexOverAll = "none can be had over all partitions, since the engine ma
 // statement for each partition that lacks an index; it is empty if no partition does.
 func (c *checker) uniqueOf(t *catalog.Listed, columns []string) (remedy string, whole bool) {
 	if !t.Split || c.o.Overview != nil {
-		return c.createUnique(t, columns), true
+		return createUnique(c.d, t, columns), true
 	}
 	p, err := catalog.ReadPartitioning(c.ctx, c.d, c.q, t.Schema, t.Name)
 	switch {
 	case err != nil:
 		return noIndexOverAll, false
 	case p.CanBeUnique(columns):
-		return c.createUnique(t, columns), true
+		return createUnique(c.d, t, columns), true
 	case !c.listsParts() || len(p.Parts) == 0:
 		return noIndexOverAll, false
 	}
@@ -34,7 +34,7 @@ func (c *checker) uniqueOf(t *catalog.Listed, columns []string) (remedy string, 
 			part = &catalog.Listed{Table: &catalog.Table{Schema: name.Schema, Name: name.Name}}
 		}
 		if !part.IsUniqueWith(columns[len(columns)-1], columns) {
-			statements = append(statements, c.createUnique(part, columns))
+			statements = append(statements, createUnique(c.d, part, columns))
 		}
 	}
 	return strings.Join(statements, "\n"), false

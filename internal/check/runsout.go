@@ -76,7 +76,7 @@ func (c *checker) readings(st *keys.State) (first, last reading, ok bool) {
 	if st.Store != "" || st.Row.Table != nil {
 		return first, last, false
 	}
-	name := c.textLiteral(st.Row.Name)
+	name := textLiteral(c.d, st.Row.Name)
 	rows, err := c.q.Rows(c.ctx, "SELECT name, next_value, updated_at FROM keyfill_sequences WHERE name = "+name+" OR parameters = '"+readingParameters+"'")
 	if err != nil {
 		return first, last, false
@@ -101,7 +101,7 @@ func (c *checker) readings(st *keys.State) (first, last reading, ok bool) {
 // takeReading returns the statement that stores a reading of the state: its next number,
 // with the day.
 func (c *checker) takeReading(st *keys.State) string {
-	name := c.textLiteral(st.Row.Name)
+	name := textLiteral(c.d, st.Row.Name)
 	return fmt.Sprintf("INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at) SELECT %s, next_value, '', '', '%s', incarnation, updated_at FROM keyfill_sequences WHERE name = %s;",
-		c.textLiteral(st.Row.Name+" read "+c.o.Now().UTC().Format(time.DateOnly)), readingParameters, name)
+		textLiteral(c.d, st.Row.Name+" read "+c.o.Now().UTC().Format(time.DateOnly)), readingParameters, name)
 }

@@ -77,9 +77,9 @@ func (c *checker) lookAtState(t *target, i int) {
 	if stateRule(err) == ruleStateBehind && isShared(t, i, c.d) {
 		return // the engine has made the greater keys, so that raising the state (the stored counter) above them would not help
 	}
-	if c.isUnread(err) {
+	if isUnread(c.d, err) {
 		f.Rule, f.Message = ruleRights, "the user of the DSN may not read the column, so that the state of its keys cannot be compared with the greatest key"
-		f.Remedy = c.grantOn([]string{"SELECT"}, c.tableName(t.found))
+		f.Remedy = c.grantOn([]string{"SELECT"}, tableName(c.d, t.found))
 		c.add(f)
 		return
 	}
@@ -111,7 +111,7 @@ func (c *checker) lookPastCounter(f Finding, t *target, i int, st *keys.State, a
 	past := *st
 	past.Row = &row
 	found, err := c.look(&past, at)
-	if err == nil || c.isUnread(err) {
+	if err == nil || isUnread(c.d, err) {
 		return
 	}
 	f.Rule, f.Remedy, f.Message = stateRule(err), c.cureState(t, i, &past, found, err), shownState(err)
@@ -127,9 +127,9 @@ func (c *checker) lookAtFloor(f Finding, t *target, i int) {
 	}
 	f.Rule, f.Message = ruleStateBehind, err.Error()
 	f.Remedy = "in the policy: on_behind: warn in the source, if the greatest key is another program's; or other bits, or another source"
-	if c.isUnread(err) {
+	if isUnread(c.d, err) {
 		f.Rule, f.Message = ruleRights, "the user of the DSN may not read the column, so that the greatest key is not known"
-		f.Remedy = c.grantOn([]string{"SELECT"}, c.tableName(t.found))
+		f.Remedy = c.grantOn([]string{"SELECT"}, tableName(c.d, t.found))
 	}
 	c.add(f)
 }
@@ -154,7 +154,7 @@ func (c *checker) lookAtClaim(f Finding, claim binding.Claim) bool {
 // deleteState returns the statement that deletes the row of the state (the stored counter)
 // which numbers the column already. The error e names this row.
 func (c *checker) deleteState(e *store.Error) string {
-	return "DELETE FROM keyfill_sequences WHERE name = " + c.textLiteral(lastQuoted(e.Detail))
+	return "DELETE FROM keyfill_sequences WHERE name = " + textLiteral(c.d, lastQuoted(e.Detail))
 }
 
 // isShared reports whether the engine fills the column of a key too, which the policy does
@@ -167,9 +167,9 @@ func isShared(t *target, i int, d *dialect.Dialect) bool {
 
 // isUnread reports whether an error is the engine's answer that the user may not read a
 // table of the application. An error about keyfill's tables is a *store.Error.
-func (c *checker) isUnread(err error) bool {
+func isUnread(d *dialect.Dialect, err error) bool {
 	var ours *store.Error
-	return !errors.As(err, &ours) && stateRule(err) == ruleState && sqlcode.ClassOf(c.d, err) == dialect.ErrorNoRight
+	return !errors.As(err, &ours) && stateRule(err) == ruleState && sqlcode.ClassOf(d, err) == dialect.ErrorNoRight
 }
 
 // lacksSequences reports whether the table keyfill_sequences does not exist, so that each
@@ -270,9 +270,9 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found sequence.Loo
 	case rule == ruleStateBehind && found.Unmade:
 		return "in the policy: no start: in the source, so that its keys begin above the greatest one, or a start: above that"
 	case rule == ruleStateBehind && st.Native != nil:
-		return c.raiseSequence(found.Sequence, st.Native.Columns)
+		return raiseSequence(c.d, found.Sequence, st.Native.Columns)
 	case rule == ruleStateBehind && st.Row != nil && st.Row.Table == nil && st.Store == "" && !st.Maps:
-		return c.raiseState(t, st.Row, found.KeysEnd)
+		return raiseState(c.d, t, st.Row, found.KeysEnd)
 	case rule == ruleStateBehind:
 		return "set the state above the greatest key of all columns that it serves"
 	case errors.Is(err, store.ErrTaken) && e != nil:
@@ -286,7 +286,7 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found sequence.Loo
 		return "in the policy: the source with start_at"
 	case errors.Is(err, store.ErrStart) && e != nil && e.SQL != "":
 		if col := t.found.Column(c.d, t.table.KeyColumns[i].Name); !t.found.IsInUnique(col.Name) {
-			return c.createUnique(t.found, []string{col.Name}) // the remedy of the rule not-unique
+			return createUnique(c.d, t.found, []string{col.Name}) // the remedy of the rule not-unique
 		}
 		return e.SQL + ";"
 	case errors.Is(err, store.ErrStart):
@@ -314,8 +314,8 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found sequence.Loo
 
 // raiseSequence returns the statement that sets a sequence of the engine, as SQL names
 // it, above the keys of the columns that it serves.
-func (c *checker) raiseSequence(sequence string, columns []store.Column) string {
-	text := native.RaiseStatement(c.d, sequence, columns)
+func raiseSequence(d *dialect.Dialect, sequence string, columns []store.Column) string {
+	text := native.RaiseStatement(d, sequence, columns)
 	if strings.Contains(text, "<") {
 		return "run, with the number filled in: " + text
 	}
@@ -325,28 +325,28 @@ func (c *checker) raiseSequence(sequence string, columns []store.Column) string 
 // raiseState returns the statement that raises a state above the keys of all columns that
 // it serves. It never lowers a state, however late it runs: processes may have reserved
 // numbers above the greatest key. Keys from keysEnd on are not the state's.
-func (c *checker) raiseState(t *target, row *sequence.Sequence, keysEnd int64) string {
+func raiseState(d *dialect.Dialect, t *target, row *sequence.Sequence, keysEnd int64) string {
 	var greatest []string
 	for _, column := range row.Columns {
 		if column.Unranked {
 			return "set the state above the greatest key of all columns that it serves"
 		}
-		name, table := c.d.QuoteIdent(column.Name), c.d.QuoteIdent(column.Table)
+		name, table := d.QuoteIdent(column.Name), d.QuoteIdent(column.Table)
 		if column.Schema != "" {
-			table = c.d.QuoteIdent(column.Schema) + "." + table
+			table = d.QuoteIdent(column.Schema) + "." + table
 		}
 		if len(row.Columns) == 1 {
-			table = c.tableName(t.found)
+			table = tableName(d, t.found)
 		}
 		greatest = append(greatest, fmt.Sprintf("SELECT MAX(%s) AS k FROM %s%s", name, table, row.Bounds.Where(name, keysEnd)))
 	}
 	all := fmt.Sprintf("(SELECT COALESCE(MAX(k), 0) FROM (%s) served)", strings.Join(greatest, " UNION ALL "))
-	return fmt.Sprintf("UPDATE keyfill_sequences SET next_value = %s + 1 WHERE name = %s AND next_value <= %s;", all, c.textLiteral(row.Name), all)
+	return fmt.Sprintf("UPDATE keyfill_sequences SET next_value = %s + 1 WHERE name = %s AND next_value <= %s;", all, textLiteral(d, row.Name), all)
 }
 
 // textLiteral returns a text as a string of SQL.
-func (c *checker) textLiteral(text string) string {
-	if c.d.Lexis.BackslashEscapes {
+func textLiteral(d *dialect.Dialect, text string) string {
+	if d.Lexis.BackslashEscapes {
 		text = strings.ReplaceAll(text, `\`, `\\`)
 	}
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"

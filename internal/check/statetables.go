@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -21,12 +22,12 @@ var ownColumns = map[string][]string{
 // they there, of this version, and may they be used?
 func (c *checker) lookAtStateTables() error {
 	uses := c.usesOf("")
-	if !slices.ContainsFunc(uses, c.hasRows) || !c.over.IsComplete() {
+	if !slices.ContainsFunc(uses, func(src policy.Source) bool { return hasRows(c.d, src) }) || !c.over.IsComplete() {
 		return nil
 	}
-	ensured := !slices.ContainsFunc(uses, func(src policy.Source) bool { return c.hasRows(src) && !src.EnsureSchema })
+	ensured := !slices.ContainsFunc(uses, func(src policy.Source) bool { return hasRows(c.d, src) && !src.EnsureSchema })
 	for _, name := range slices.Sorted(maps.Keys(ownColumns)) {
-		if !c.needs(name, uses) {
+		if !needs(c.d, name, uses) {
 			continue
 		}
 		found, err := c.over.Find("", c.d.FoldTable(name, false))
@@ -45,11 +46,11 @@ func (c *checker) lookAtStateTables() error {
 }
 
 // needs reports whether sources use one of keyfill's tables.
-func (c *checker) needs(table string, uses []policy.Source) bool {
+func needs(d *dialect.Dialect, table string, uses []policy.Source) bool {
 	return slices.ContainsFunc(uses, func(src policy.Source) bool {
 		isFlake := src.Kind == policy.KindSnowflake || src.Kind == policy.KindComposite
 		switch {
-		case !c.hasRows(src), isFlake && c.d.OneWriter:
+		case !hasRows(d, src), isFlake && d.OneWriter:
 			return false
 		case table == "keyfill_workers":
 			return isFlake
@@ -85,7 +86,7 @@ func (c *checker) lookAtOwnColumns(found *catalog.Listed, name string) {
 func (c *checker) lineOfUse() int {
 	for _, t := range c.targets {
 		for i := range t.table.KeyColumns {
-			if src := t.table.KeyColumns[i].Rule.Source; policy.Stateful(src) && src.Store == "" && c.hasRows(src) {
+			if src := t.table.KeyColumns[i].Rule.Source; policy.Stateful(src) && src.Store == "" && hasRows(c.d, src) {
 				return t.lines(i).Source
 			}
 		}
@@ -119,7 +120,7 @@ WHERE grantee = CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - 
 // lookAtRights adds a finding if the user lacks rights on keyfill's tables.
 func (c *checker) lookAtRights(ensured bool) error {
 	for _, name := range slices.Sorted(maps.Keys(ownColumns)) {
-		if !c.needs(name, c.usesOf("")) {
+		if !needs(c.d, name, c.usesOf("")) {
 			continue
 		}
 		_, err := c.over.Find("", name)
@@ -231,5 +232,5 @@ func (c *checker) granteeMySQL() string {
 	if err != nil || at <= 0 {
 		return ""
 	}
-	return c.textLiteral(user[:at]) + "@" + c.textLiteral(user[at+1:])
+	return textLiteral(c.d, user[:at]) + "@" + textLiteral(c.d, user[at+1:])
 }

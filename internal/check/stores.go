@@ -138,9 +138,9 @@ func (c *checker) usesOf(name string) []policy.Source {
 // hasRows reports whether a source keeps rows in keyfill's tables. A source maxplusone
 // keeps a row only if the engine cannot make a second session wait when it reads the
 // greatest key.
-func (c *checker) hasRows(src policy.Source) bool {
+func hasRows(d *dialect.Dialect, src policy.Source) bool {
 	if src.Kind == policy.KindMaxPlusOne {
-		return src.Lock != policy.LockNone && keycolumn.NeedsMutex(c.d)
+		return src.Lock != policy.LockNone && keycolumn.NeedsMutex(d)
 	}
 	return src.Kind != policy.KindNative && src.Table == nil &&
 		src.Store != policy.StoreNone && (src.Via != policy.ViaProcedure || src.Procedure == "")

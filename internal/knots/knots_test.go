@@ -23,7 +23,7 @@ const (
 // One that has come below all bars is to be taken out.
 var larger = map[string]knots.Knot{
 	// One package, whose files are found by the names of the fields and the kinds.
-	"policy": {Files: 77, Lines: 7060},
+	"policy": {Files: 77, Lines: 7080},
 }
 
 // TestKnots bounds how much of a package has to be understood at once.
