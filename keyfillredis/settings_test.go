@@ -207,7 +207,7 @@ func TestSettings(t *testing.T) {
 		{[]string{"--appendfsync", "everysec"}, []string{"level=WARN", "appendfsync=everysec"}},
 		{[]string{"--no-appendfsync-on-rewrite", "yes"}, []string{"no-appendfsync-on-rewrite=yes"}},
 		{[]string{"--maxmemory-policy", "allkeys-lru"}, []string{"maxmemory-policy=allkeys-lru"}},
-		{[]string{"--rename-command", "CONFIG", ""}, []string{"level=INFO", "does not tell"}},
+		{[]string{"--rename-command", "CONFIG", ""}, []string{"level=INFO", "does not say"}},
 	} {
 		log.Reset()
 		r := opened(t, testdb.StartRedis(t, c.options...)).Reserver(state("orders"))
