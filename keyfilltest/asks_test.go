@@ -17,7 +17,9 @@ import (
 // sources are all kinds of sources that make keys on the client, with the fields that
 // ask the most of a database.
 var sources = map[string]string{
-	"uuidv7": "uuidv7", "uuidv4": "uuidv4", "ulid": "ulid", "comb": "comb", "sequence": "sequence",
+	"prefixed": "{kind: uuidv7, prefix: cus}",
+	"uuidv5":   "{kind: uuidv5, namespace: c2c8b1ae-5d0f-4ab0-9a5e-0d8f9c6a2b17, from: [parent_id]}",
+	"uuidv7":   "uuidv7", "uuidv4": "uuidv4", "ulid": "ulid", "comb": "comb", "sequence": "sequence",
 	"joined":     "{kind: sequence, transaction: joined}",
 	"follow":     "{kind: sequence, follow_explicit: true}",
 	"scope":      "{kind: sequence, scope: [parent_id]}",

@@ -131,7 +131,7 @@ func methodName(s policy.Source) string {
 	for word, there := range map[string]bool{
 		"-block=" + fmt.Sprint(s.Block): s.Block > 0, "-procedure": s.Via != "", "-joined": s.Transaction != "",
 		"-scope": s.Scope != nil, "-unlocked": s.Lock != "", "-spread": s.Spread != "", "-storeless": s.Store != "", "-leased": s.WorkerLease != 0,
-		"-format=" + s.Format: s.Format != "", "-period": s.Period.Every != "",
+		"-format=" + s.Format: s.Format != "", "-prefix=" + s.Prefix: s.Prefix != "", "-period": s.Period.Every != "",
 	} {
 		if there {
 			name += word
