@@ -115,11 +115,13 @@ func writeMemory() {
 }
 
 // TestAuditMemory: the process of an audit of ten times the rows needs no more than 5 MB more
-// of memory, outside of Go's heap too. KEYFILL_TEST_AUDIT_ROWS=10000000 asks for it.
+// of memory, outside of Go's heap too. KEYFILL_TEST_AUDIT_ROWS=10000000 says how many rows.
+// Without it the rows are few, with which a process still warms up, and the bar is twice that.
 func TestAuditMemory(t *testing.T) {
 	most, _ := strconv.ParseInt(os.Getenv("KEYFILL_TEST_AUDIT_ROWS"), 10, 64)
+	bar := int64(5 << 10)
 	if most == 0 {
-		t.Skip("KEYFILL_TEST_AUDIT_ROWS says how many rows")
+		most, bar = 20_000, 10<<10
 	}
 	config := writeFile(t, "keyfill.yaml", "version: 1\ntables:\n  "+largeTexts+"\n")
 	eachPlanned(t, func(t *testing.T, p *planned) {
@@ -143,8 +145,8 @@ func TestAuditMemory(t *testing.T) {
 			t.Logf("%s%d rows: %d KB at most, %v of the processor", out, rows, kb, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 			p.exec(t, "DROP TABLE invoices", "DROP TABLE cancellations", "DROP TABLE keyfill_sequences")
 		}
-		if more := memory[1] - memory[0]; more > 5<<10 {
-			t.Errorf("ten times the rows need %d KB more, want 5 MB at most", more)
+		if more := memory[1] - memory[0]; more > bar {
+			t.Errorf("ten times the rows need %d KB more, want %d KB at most", more, bar)
 		}
 	})
 }

@@ -45,8 +45,7 @@ func goldenTopics(d *dialect.Dialect) (topics []string) {
 	return topics
 }
 
-// holds reports whether the case of a name is for an engine: the name ends in its
-// dialects.
+// holds reports whether a case is for an engine. The name of a case ends with its dialects.
 func holds(name string, d *dialect.Dialect) bool {
 	_, names, _ := strings.Cut(name, ".")
 	return goldens.Has(strings.ReplaceAll(names, "+", " "), d)
