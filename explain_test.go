@@ -95,7 +95,7 @@ func TestExplainMade(t *testing.T) {
 	}
 	for _, no := range []string{"7", "'07'"} {
 		ex := explained("INSERT INTO events (sender, no) VALUES ('shop', " + no + ")")
-		if ex.Action != "fill" || !strings.Contains(ex.SQL, uuid.UUID(key).String()) {
+		if ex.Action != "fill" || !strings.Contains(ex.SQL, uuid.UUID(key).String()) || ex.Made != "from sender, no" {
 			t.Errorf("%+v, want the key %v", ex, uuid.UUID(key))
 		}
 	}

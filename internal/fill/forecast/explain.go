@@ -221,7 +221,7 @@ func several(p *plans.Plan) []explain.Insert {
 	for i := range all {
 		if all[i].Action == plans.Fill.String() {
 			all[i].Reason = ""
-			all[i].End = table.Of(&p.Inserts[i]).EndOfKeys()
+			all[i].End, all[i].Made = table.Of(&p.Inserts[i]).EndOfKeys(), table.Of(&p.Inserts[i]).MadeFrom()
 		}
 	}
 	return all
@@ -240,7 +240,7 @@ func insertOf(in *plans.Insert) explain.Insert {
 func describe(ex *explain.Explanation, p *plans.Plan) {
 	in := &p.Inserts[0]
 	ex.Table, ex.Column, ex.Offset = in.Target.Table, in.Target.Keys[0].Column, in.Offset
-	ex.End = table.Of(in).EndOfKeys()
+	ex.End, ex.Made = table.Of(in).EndOfKeys(), table.Of(in).MadeFrom()
 	for j := range p.Inserts {
 		if ex.Numbers = table.Of(&p.Inserts[j]).NumbersOf(); ex.Numbers != "" {
 			break

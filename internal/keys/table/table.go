@@ -115,6 +115,29 @@ func (t *Table) EndOfKeys() string {
 	return first
 }
 
+// MadeFrom returns the columns that the table's keys are made from, as in "from sender, no",
+// or "ref from sender, no" if the table has several key columns. It is empty if there are
+// none.
+func (t *Table) MadeFrom() string {
+	var all []string
+	for i := range t.KeyColumns {
+		k := &t.KeyColumns[i]
+		if k.Rule.From == nil {
+			continue
+		}
+		var columns []string
+		for _, c := range k.Rule.From {
+			columns = append(columns, c.Column)
+		}
+		text := "from " + strings.Join(columns, ", ")
+		if len(t.KeyColumns) > 1 {
+			text = k.Name + " " + text
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "; ")
+}
+
 // Reported converts a key, as it was bound or as the engine returned it, to the type that a
 // Recorder (see keyfill.Record) shows.
 func (k *Column) Reported(v driver.Value) any {

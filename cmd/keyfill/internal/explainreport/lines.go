@@ -160,6 +160,7 @@ func appendFields(b []byte, ex *explain.Explanation) []byte {
 		b = append(b, `,"numbers":`...)
 		b = appendJSONString(b, ex.Numbers)
 	}
+	b = appendMade(b, ex.Made)
 	for i, read := range ex.Reads {
 		if i == 0 {
 			b = append(b, `,"reads":[`...)
@@ -184,7 +185,7 @@ func appendInserts(b []byte, inserts []explain.Insert) []byte {
 		b = append(b, `{"action":`...)
 		b = appendJSONString(b, in.Action)
 		b = appendTable(b, in.Table, in.Column, in.Rows)
-		b = append(appendReason(b, in.Reason, in.Offset, in.End), '}')
+		b = append(appendMade(appendReason(b, in.Reason, in.Offset, in.End), in.Made), '}')
 	}
 	return append(b, ']')
 }
@@ -211,6 +212,13 @@ func appendReason(b []byte, reason string, offset int, end string) []byte {
 		b = appendJSONString(b, end)
 	}
 	return b
+}
+
+func appendMade(b []byte, columns string) []byte {
+	if columns == "" {
+		return b
+	}
+	return appendJSONString(append(b, `,"made":`...), columns)
 }
 
 func appendSlot(b []byte, s explain.Slot) []byte {

@@ -33,7 +33,7 @@ func (p printer) print(query string, at *inputStatement, ex *explain.Explanation
 		p.inserts(query, at, ex)
 	} else {
 		p.facts(query, at, explain.Insert{
-			Action: ex.Action, Table: ex.Table, Column: ex.Column, Rows: ex.Rows, Reason: ex.Reason, Offset: ex.Offset, End: ex.End,
+			Action: ex.Action, Table: ex.Table, Column: ex.Column, Rows: ex.Rows, Reason: ex.Reason, Offset: ex.Offset, End: ex.End, Made: ex.Made,
 		}, ex, 0)
 	}
 	if ex.Depends != "" {
@@ -78,7 +78,10 @@ func (p printer) facts(query string, at *inputStatement, in explain.Insert, ex *
 		p.line("rows", "%d", *in.Rows)
 	}
 	if in.Action == plans.Fill.String() {
-		p.line("keys", "%s", places(ex, number))
+		p.line("keys", "%s", places(ex, in, number))
+	}
+	if in.Made != "" {
+		p.line("made", "%s: the same values make the same key", in.Made)
 	}
 	if in.End != "" {
 		p.line("until", "keys end on %s", in.End)
@@ -114,7 +117,10 @@ func meaning(ex explain.Explanation) string {
 
 // places returns how the keys of an INSERT are sent. number is its place among the
 // INSERTs of the text, from 1; 0 if it is the only one.
-func places(ex *explain.Explanation, number int) string {
+func places(ex *explain.Explanation, in explain.Insert, number int) string {
+	if ex.Literal && in.Made != "" {
+		return "in the text"
+	}
 	if ex.Literal {
 		return "in the text; each execution gets new ones"
 	}
