@@ -189,3 +189,53 @@ func TestRemedyNames(t *testing.T) {
 		t.Errorf("after %q there is %+v", entry, findings)
 	}
 }
+
+// TestRemedyIDs: the remedy for keys with a prefix, and keys that are made from columns, in a
+// column that cannot hold them keeps what the source promises.
+func TestRemedyIDs(t *testing.T) {
+	t.Parallel()
+	const uuidv5 = "{kind: uuidv5, namespace: c2c8b1ae-5d0f-4ab0-9a5e-0d8f9c6a2b17, from: [no]}"
+	long, cus := "{kind: uuidv7, prefix: customers}", "{kind: uuidv7, prefix: cus}" // a key of the first is as long as a UUID
+	for _, c := range []struct {
+		engine                 harness.Engine
+		column, source, remedy string
+	}{
+		{harness.PgxDefault, "uuid", cus, "layout: string"},
+		{harness.PgxDefault, "uuid", long, "layout: string"},
+		{harness.PgxDefault, "bytea", cus, "layout: binary"},
+		{harness.PgxDefault, "bigint", long, "TYPE text"},
+		{harness.PgxDefault, "varchar(36)", "{kind: uuidv7, prefix: customer_s}", "TYPE text"},
+		{harness.PgxDefault, "bytea", uuidv5, "layout: binary"},
+		{harness.PgxDefault, "bigint", uuidv5, "TYPE uuid"},
+		{harness.MySQLDefault, "UUID", long, "layout: string"},
+		{harness.MySQLDefault, "BINARY(16)", cus, "layout: binary"},
+		{harness.MySQLDefault, "VARBINARY(16)", long, "layout: binary"},
+		{harness.MySQLDefault, "BIGINT", long, "VARCHAR(36)"},
+		{harness.MySQLDefault, "CHAR(29)", cus, "VARCHAR(30)"},
+		{harness.MySQLDefault, "BINARY(16)", uuidv5, "layout: binary"},
+		{harness.MySQLDefault, "BIGINT", uuidv5, "VARCHAR(36)"},
+	} {
+		t.Run(c.engine.Name+"/"+c.column+"/"+c.source, func(t *testing.T) {
+			s := c.engine.Scratch(t)
+			executeAll(t, s, "CREATE TABLE customers (id "+c.column+" PRIMARY KEY, no BIGINT NOT NULL)")
+			entry := "{column: id, source: " + c.source + "}"
+			findings, _ := look(t, s, "  customers: "+entry+"\n")
+			i := slices.IndexFunc(findings, func(f check.Finding) bool { return f.Rule == "type" })
+			if i < 0 || !strings.Contains(findings[i].Remedy, c.remedy) {
+				t.Fatalf("want a remedy with %s, have %+v", c.remedy, findings)
+			}
+			if remedy := findings[i].Remedy; strings.HasPrefix(c.remedy, "layout") {
+				entry = strings.TrimSuffix(entry, "}") + ", " + c.remedy + "}"
+			} else {
+				executeAll(t, s, strings.TrimSuffix(remedy, ";"))
+			}
+			if after, _ := look(t, s, "  customers: "+entry+"\n"); len(after) > 0 {
+				t.Errorf("after %q there is %+v", findings[i].Remedy, after)
+			}
+			db, _ := s.Open(t, parsed(t, "  customers: "+entry+"\n"))
+			if _, err := db.Exec("INSERT INTO customers (no) VALUES (7)"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -157,7 +157,7 @@ func (c *checker) cure(t *target, k *table.Column, col *catalog.Column, rule str
 	case ruleCOMB:
 		return inPolicy("source: uuidv7")
 	}
-	return c.cureType(t, wanted, col, inPolicy)
+	return c.cureType(t, k, col, inPolicy)
 }
 
 // orGrant returns a text with the GRANT that lets the user see a column of MySQL or
@@ -185,14 +185,17 @@ func (c *checker) cureNarrow(t *target, col *catalog.Column, inPolicy func(strin
 }
 
 // cureType returns the remedy for a column whose type does not suit the keys.
-func (c *checker) cureType(t *target, wanted catalog.Key, col *catalog.Column, inPolicy func(string) string) string {
+func (c *checker) cureType(t *target, k *table.Column, col *catalog.Column, inPolicy func(string) string) string {
+	wanted := k.Wanted()
 	isUUID := !wanted.Integer && !wanted.State
 	switch {
+	case wanted.Prefixed && col.UUID:
+		return inPolicy("layout: " + string(c.d.DefaultLayout))
 	case isUUID && !wanted.Layout.Bytes() && col.Binary && !col.Text && (col.Length == 0 || col.Length == 16):
 		return inPolicy("layout: binary")
 	case isUUID && wanted.Layout.Bytes() && (col.UUID || col.Text && (col.Length == 0 || col.Length >= 36)):
 		return inPolicy("layout: string")
-	case isUUID && col.Integer && !col.Text && col.Bits >= 63:
+	case isUUID && !wanted.Prefixed && k.Rule.From == nil && col.Integer && !col.Text && col.Bits >= 63:
 		return inPolicy("source: {kind: sequence, ensure_schema: true}")
 	case wanted.Integer && wanted.Layout == "" && col.Text && (col.Length == 0 || col.Length >= 19):
 		return inPolicy("layout: string")

@@ -111,7 +111,7 @@ func (c *checker) definition(t *catalog.Listed, col *catalog.Column) *catalog.Co
 
 // typeFor returns the type that a column needs for the keys.
 func typeFor(types columnTypes, wanted catalog.Key, col *catalog.Column) string {
-	length := max(wanted.Length, 19)
+	length, isUUID := max(wanted.Length, 19), wanted.Length == table.UUIDLength && !wanted.State && !wanted.Prefixed
 	if col.UUID {
 		length = max(length, table.UUIDLength) // the column may hold UUIDs already
 	}
@@ -121,9 +121,9 @@ func typeFor(types columnTypes, wanted catalog.Key, col *catalog.Column) string 
 		return types.integer
 	case wanted.Layout.Bytes():
 		return types.bytes
-	case wanted.Length == table.UUIDLength && !wanted.State && !col.Text:
+	case isUUID && !col.Text:
 		kind = types.uuid
-	case wanted.Length == table.UUIDLength && !wanted.State:
+	case isUUID:
 		kind = cmp.Or(types.uuidText, types.text)
 	}
 	return strings.ReplaceAll(kind, "{length}", strconv.Itoa(length))
