@@ -91,6 +91,12 @@ var mariadbFaults = []fault{
 		policy: "  orders: {column: id, source: uuidv7}\n", rule: "trigger-fills", table: "orders", column: "id", line: 3, says: "keys_of",
 	},
 	{
+		name: "trigger of a column that the key is made from", schema: []string{"CREATE TABLE events (id CHAR(36) PRIMARY KEY, sender VARCHAR(20) COLLATE utf8mb4_bin NOT NULL)",
+			"CREATE TRIGGER lower_of BEFORE INSERT ON events FOR EACH ROW SET NEW.sender = LOWER(NEW.sender)"},
+		policy: "  events: {column: id, source: {kind: uuidv5, namespace: c2c8b1ae-5d0f-4ab0-9a5e-0d8f9c6a2b17, from: [{column: sender, type: text}]}}\n",
+		rule:   "trigger-fills", table: "events", column: "sender", line: 3, says: "lower_of",
+	},
+	{
 		name: "default", schema: []string{"CREATE TABLE orders (id CHAR(36) DEFAULT (UUID()) PRIMARY KEY)"},
 		policy: "  orders: {column: id, source: uuidv7}\n", rule: "default-fills", table: "orders", column: "id", line: 3,
 	},

@@ -69,6 +69,13 @@ var postgresqlFaults = []fault{
 		policy: "  orders: {column: id, source: uuidv7}\n", rule: "trigger-fills", table: "orders", column: "id", line: 3,
 	},
 	{
+		name: "trigger of a scope", schema: []string{"CREATE TABLE lines (order_id bigint NOT NULL, n bigint NOT NULL, PRIMARY KEY (order_id, n))",
+			"CREATE FUNCTION move() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.order_id := NEW.order_id % 10; RETURN NEW; END'",
+			"CREATE TRIGGER moves BEFORE INSERT ON lines FOR EACH ROW EXECUTE FUNCTION move()"},
+		policy: "  lines: {column: n, source: {kind: sequence, scope: [order_id], ensure_schema: true}}\n",
+		rule:   "trigger-fills", table: "lines", column: "order_id", line: 3,
+	},
+	{
 		name: "default", schema: []string{"CREATE TABLE orders (id uuid DEFAULT gen_random_uuid() PRIMARY KEY)"},
 		policy: "  orders: {column: id, source: uuidv7}\n", rule: "default-fills", table: "orders", column: "id", line: 3,
 	},

@@ -47,7 +47,13 @@ func (c *checker) lookAtScope(t *target, i int, col *catalog.Column) {
 			f.Message = "the engine makes the values of the column, " + does + ", so that no INSERT can give one and each is refused"
 			f.Remedy = "in the policy, for table " + t.entry.Name + ": " + field + ": with columns whose values INSERTs give, such as those that this one is computed from"
 		default:
-			continue
+			trigger := t.found.TriggerOn(parent.Name)
+			if trigger == nil || trigger.SetsOnlyNull(parent.Name) {
+				continue
+			}
+			f.Rule, f.Column = ruleTriggerFills, parent.Name
+			f.Message = fmt.Sprintf("the trigger %q sets the column, %s, so that the row is stored with another value than keyfill has read", trigger.Name, does)
+			f.Remedy = c.dropTrigger(t.found, trigger)
 		}
 		c.add(f)
 	}
