@@ -132,7 +132,8 @@ func TestBackfillRefused(t *testing.T) {
 	p.raw = p.open(t, "")
 	p.exec(t, "CREATE TABLE orders (id TEXT, other TEXT)", "CREATE TABLE parts (id TEXT)")
 	file := filepath.Join(t.TempDir(), "keyfill.yaml")
-	if err := os.WriteFile(file, []byte("version: 1\ntables:\n  orders: {column: id}\n  ordres: {column: id}\n  parts: {column: idd}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("version: 1\ntables:\n  orders: {column: id}\n  ordres: {column: id}\n  parts: {column: idd}\n  events: {column: id, source: made}\n"+
+		"sources:\n  made: {kind: uuidv5, namespace: c2c8b1ae-5d0f-4ab0-9a5e-0d8f9c6a2b17, from: [no]}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -148,6 +149,7 @@ func TestBackfillRefused(t *testing.T) {
 		{[]string{"--config", file, "--table", "ordres"}, 1, `let this user see it; did you mean "orders"?`},
 		{[]string{"--config", file, "--table", "parts"}, 1, `parts has no column idd: name one that it has, or add it first; did you mean "id"?`},
 		{[]string{"--config", file, "--table", "orders", "--column", "other"}, 1, "the policy has no key column other"},
+		{[]string{"--config", file, "--table", "events"}, 1, "compute each with keysource.UUIDv5"},
 		{[]string{"--config", file, "--table", "orders"}, 0, "0 rows of orders have no key in id"},
 	} {
 		var out, errOut bytes.Buffer

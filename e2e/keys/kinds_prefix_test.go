@@ -134,7 +134,11 @@ func TestPrefixRefused(t *testing.T) {
 			{"UUID", long, "takes UUIDs, and the keys have a prefix: say layout: string"},
 			{bytes, "cus", "takes bytes, and the keys are text: say layout: binary"},
 			{"BIGINT", "cus", "takes integers"},
+			{"CHAR(31)", "cus", "fills keys of 30 characters up with spaces"},
 		} {
+			if strings.HasPrefix(c.column, "CHAR(31") && !s.Dialect.PadsText {
+				continue
+			}
 			harness.Must(t, s.Raw, "DROP TABLE IF EXISTS narrow", "CREATE TABLE narrow (id "+c.column+" PRIMARY KEY, a INT)")
 			db, _ := s.Open(t, &policy.Config{Tables: map[string]policy.Table{"narrow": prefixed(c.prefix)}})
 			for _, query := range []string{"INSERT INTO narrow (a) VALUES (1)", "INSERT INTO narrow (a) SELECT 1 WHERE 1 = 1"} {

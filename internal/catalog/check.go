@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/nearest"
@@ -249,6 +250,8 @@ func (c *Column) textProblem(d *dialect.Dialect, k Key) string {
 		return c.Type + " makes a number of text that looks like one, the same of several keys: make it a text column"
 	case c.Text && c.Length != 0 && c.Length < k.Length:
 		return fmt.Sprintf("%s is too short for keys of %d characters: make it longer", c.Type, k.Length)
+	case k.Prefixed && d.PadsText && c.isPadded() && c.Length > k.Length:
+		return fmt.Sprintf("%s fills keys of %d characters up with spaces, with which no program reads them: make it a varchar", c.Type, k.Length)
 	case c.UUID && k.Prefixed:
 		return fmt.Sprintf("%s takes UUIDs, and the keys have a prefix: say layout: %s, which stores the UUID alone, or make it a text column of %d characters", c.Type, d.DefaultLayout, k.Length)
 	case c.UUID && (k.Text || k.Length != 0 && k.Length != uuidLength):
@@ -263,6 +266,12 @@ func (c *Column) textProblem(d *dialect.Dialect, k Key) string {
 		return c.Type + " takes bytes: say layout: binary, or make it a text column"
 	}
 	return c.Type + " takes integers: use source sequence, or make it a column of the key's own type"
+}
+
+// isPadded reports whether the column's type is a text of a fixed length.
+func (c *Column) isPadded() bool {
+	name, _, _ := strings.Cut(strings.ToLower(c.Type), "(")
+	return name == "char" || name == "character" || name == "nchar" || name == "bpchar"
 }
 
 // combProblem returns why a COMB (a UUID with the time in it) does not suit the column.

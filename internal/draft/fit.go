@@ -73,6 +73,7 @@ func binaryFit(col *catalog.Column) (Fit, bool) {
 const (
 	uuidLength    = 36
 	ulidLength    = 26
+	typeIDLength  = 30 // with a prefix of three letters
 	leastLength   = 6  // the least length of a key of kind coprime: shorter texts often have a meaning
 	base62Longest = 10 // with this length, the number of all keys fits into 63 bits
 	base32Longest = 12
@@ -96,6 +97,9 @@ func textFit(d *dialect.Dialect, col *catalog.Column) (Fit, bool) {
 	case width >= ulidLength && !isAnyValue:
 		length = ulidLength
 		fit = Fit{", source: ulid", "a ulid has 26 characters and sorts by time, where a UUID of 36 does not fit", "A uuidv7 needs a column of 36 characters."}
+		if width >= typeIDLength {
+			fit.Instead = "{kind: uuidv7, prefix: cus} would make 30 characters, which begin with the type of the row."
+		}
 	case width >= leastLength && !isAnyValue:
 		fit, length = coprimeFit(d, col, width)
 	default:

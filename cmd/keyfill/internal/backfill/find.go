@@ -41,6 +41,13 @@ func FirstColumn(cfg *policy.Config, table string, column *string) error {
 		}
 		return fmt.Errorf("the policy has no key column %s of %s: name it in --column as the policy does%s", *column, table, nearest.DidYouMean(*column, names))
 	}
+	source := t.Keys[i].InPlace
+	if named, ok := cfg.Sources[t.Keys[i].Source]; ok {
+		source = &named
+	}
+	if source != nil && source.Kind == policy.KindUUIDv5 {
+		return fmt.Errorf("the keys of %s are made from other columns of the row, which a backfill does not read: compute each with keysource.UUIDv5, and set it by an UPDATE", *column)
+	}
 	// The other keys and tables stay in the policy, since a counter that they share with
 	// this key has to start above their keys too.
 	key := t.Keys[i]
