@@ -46,6 +46,7 @@ func (dr Drawing) claim(ctx context.Context, c *counter.Counter) (done bool, err
 		return false, err
 	}
 	claim.Column, claim.Exclusive = f.Columns[dr.Index].StoreColumn(dr.Table.Rule, dr.Key, false), dr.Key.Rule.Source.Exclusive
+	claim.OfValue = len(dr.Key.Rule.Values) > 0
 	if done, err = dr.claimColumn(ctx, claim); done {
 		c.Use.Claim(ctx, claim.Column)
 	}

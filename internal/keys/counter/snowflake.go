@@ -49,7 +49,7 @@ func (dr Making) newSnowflake(ctx context.Context) (*Counter, error) {
 	row := dr.Key.Row(dr.State, facts, columns)
 	one := worker.Worker{
 		Name: dr.State, Owner: owner(), EnsureSchema: src.EnsureSchema, Parameters: o.Bits.String(),
-		Columns: row.Columns, Exclusive: row.Exclusive, Past: new(worker.Past),
+		Columns: row.Columns, Exclusive: row.Exclusive, OfValue: row.OfValue, Past: new(worker.Past),
 	}
 	c := &Counter{Mapping: mapping, Unseen: facts.Unseen}
 	if elsewhere := claimerOf(src, &row); elsewhere != nil {

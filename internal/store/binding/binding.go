@@ -105,12 +105,12 @@ func (d Binder) taker(ctx context.Context, b *Binding, c store.Column) (name str
 		}
 	}
 	if b.StartAt > 0 {
-		return name, b.Fail(store.ErrStartAt, "%s%q", d.owner(ctx), name)
+		return name, b.Fail(store.ErrStartAt, "%s", d.named(ctx, b, name))
 	}
 	if begun, err := d.besideBegun(ctx, b, v); err != nil {
 		return "", err
 	} else if begun != "" {
-		return begun, b.Fail(store.ErrBegun, "%s%q", d.owner(ctx), begun)
+		return begun, b.Fail(store.ErrBegun, "%s", d.named(ctx, b, begun))
 	}
 	if b.OfValue {
 		return name, b.Fail(store.ErrTakenByValue, "")
@@ -118,7 +118,16 @@ func (d Binder) taker(ctx context.Context, b *Binding, c store.Column) (name str
 	if state, found := strings.CutSuffix(name, " for "+c.String()); found {
 		return name, b.Fail(store.ErrTaken, "%s%q, whose row for this column is %q", d.owner(ctx), state, name)
 	}
-	return name, b.Fail(store.ErrTaken, "%s%q", d.owner(ctx), name)
+	return name, b.Fail(store.ErrTaken, "%s", d.named(ctx, b, name))
+}
+
+// named returns the text by which an error names the row of another stored counter; empty if
+// that name may hold the value of another tenant.
+func (d Binder) named(ctx context.Context, b *Binding, row string) string {
+	if b.OfValue {
+		return ""
+	}
+	return fmt.Sprintf("%s%q", d.owner(ctx), row)
 }
 
 // owner returns the text that precedes the name of a row in an error: it names the

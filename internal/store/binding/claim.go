@@ -24,6 +24,8 @@ type Claim struct {
 	// Exclusive reports that no other source fills the column, as in a [sequence.Sequence].
 	Exclusive bool
 
+	OfValue bool // as in a [Binding]
+
 	// Parameters are the settings that may never change, as in a [worker.Worker].
 	Parameters string
 
@@ -46,7 +48,7 @@ func (c Claim) Row() string {
 }
 
 func (c Claim) binding() *Binding {
-	b := &Binding{State: c.State, Columns: []store.Column{c.Column}, Exclusive: c.Exclusive, Parameters: Parameters}
+	b := &Binding{State: c.State, Columns: []store.Column{c.Column}, Exclusive: c.Exclusive, OfValue: c.OfValue, Parameters: Parameters}
 	switch {
 	case c.State == "":
 		b.Row, b.State, b.Parameters = keycolumn.MutexName(c.Column), "maxplusone", ""

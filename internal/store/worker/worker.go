@@ -39,6 +39,8 @@ type Worker struct {
 	// [sequence.Sequence].
 	Exclusive bool
 
+	OfValue bool // as in a [binding.Binding]
+
 	EnsureSchema bool // a [Marker] creates missing tables
 
 	// Past is shared by all Markers of the stored counter in this process; nil if there is
@@ -280,7 +282,7 @@ func State(name string) string { return name + " (workers)" }
 // binding returns the binding of the stored counter to its columns. All worker numbers
 // of a source share it. A sequence with the same name is another stored counter.
 func (w *Worker) binding() *binding.Binding {
-	b := &binding.Binding{State: State(w.Name), Columns: w.Columns, Exclusive: w.Exclusive, Parameters: binding.Parameters, Fail: w.fail}
+	b := &binding.Binding{State: State(w.Name), Columns: w.Columns, Exclusive: w.Exclusive, OfValue: w.OfValue, Parameters: binding.Parameters, Fail: w.fail}
 	if w.Parameters != "" {
 		b.Parameters += ": " + w.Parameters
 	}
