@@ -434,6 +434,46 @@ func TestPlanText(t *testing.T) {
 	}
 }
 
+// TestPlanNumbers: the source of numbers with a format, a period or a scope has no plan, and the error names
+// the page that shows how they begin.
+func TestPlanNumbers(t *testing.T) {
+	p := &planned{driver: "sqlite", dsn: "file:" + filepath.Join(t.TempDir(), "t.db")}
+	p.raw = p.open(t, "")
+	p.exec(t, "CREATE TABLE invoices (id INTEGER PRIMARY KEY AUTOINCREMENT, number TEXT NOT NULL UNIQUE, issued_on DATE)",
+		"CREATE TABLE lines (orders INT NOT NULL, no INT NOT NULL, PRIMARY KEY (orders, no))", "CREATE TABLE receipts (number TEXT NOT NULL PRIMARY KEY, cents INT)")
+	file := filepath.Join(t.TempDir(), "keyfill.yaml")
+	policy := `version: 1
+sources:
+  receipts: {kind: sequence, format: "R{n:06}"}
+tables:
+  invoices: {column: number, source: {kind: sequence, transaction: joined, format: "INV-{year}-{n:05}", period: {every: year, column: issued_on}}}
+  lines: {column: no, source: {kind: sequence, transaction: joined, scope: [{column: orders, type: integer}]}}
+  receipts: {column: number, source: receipts}
+`
+	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"there", "handback", "change"} {
+		for _, column := range []string{"invoices.number", "lines.no", "receipts.number"} {
+			table, name, _ := strings.Cut(column, ".")
+			r := keyfillRun(t, "", "plan", kind, "--driver", p.driver, "--dsn", p.dsn, "--config", file, "--table", table, "--column", name)
+			if want := "docs/numbers.md"; r.code != 1 || !strings.Contains(r.errOut, want) || r.out != "" {
+				t.Errorf("keyfill plan %s of %s: exit code %d, %s%s; want 1 and %q", kind, column, r.code, r.out, r.errOut, want)
+			}
+		}
+	}
+	for _, args := range [][]string{
+		{"there", "--table", "invoices"},                      // the key beside the number
+		{"bigint", "--table", "lines", "--column", "no"},      // a wider column has the same numbers
+		{"uuid", "--table", "receipts", "--column", "number"}, // the new column is beside the numbers
+	} {
+		r := keyfillRun(t, "", append([]string{"plan", "--driver", p.driver, "--dsn", p.dsn, "--config", file}, args...)...)
+		if r.code != 0 {
+			t.Errorf("keyfill plan %s: exit code %d, %s", strings.Join(args, " "), r.code, r.errOut)
+		}
+	}
+}
+
 // TestPlanArguments: without the name of a plan the error lists them.
 func TestPlanArguments(t *testing.T) {
 	for _, args := range [][]string{{"plan"}, {"plan", "there", "handback"}} {

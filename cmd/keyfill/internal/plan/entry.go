@@ -179,6 +179,19 @@ func (e *entry) sourceOf(key *yaml.Node) *yaml.Node {
 	return source
 }
 
+// isNumbered reports whether the source of a column has a format, a period or a scope: then
+// its keys are no integers that the engine could give as well.
+func (e *entry) isNumbered(column string) bool {
+	if e == nil {
+		return false
+	}
+	source := fieldOf(e.keyOf(e.node, column), "source")
+	if source != nil && source.Kind == yaml.ScalarNode {
+		source = e.sources[source.Value]
+	}
+	return slices.ContainsFunc([]string{"format", "period", "scope"}, func(name string) bool { return fieldOf(source, name) != nil })
+}
+
 // addKey adds a key to an entry that has others.
 func addKey(entry, key *yaml.Node) {
 	if fieldOf(entry, "column") == nil {

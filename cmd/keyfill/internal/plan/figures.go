@@ -46,8 +46,8 @@ type figures struct {
 // room for it.
 const defaultGap = 1_000_000_000
 
-// readFigures reads the facts about a table that the plans need.
-func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options) (*figures, error) {
+// readFigures reads the facts about a table that a plan of a kind needs.
+func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, kind string, o *Options) (*figures, error) {
 	f := &figures{Options: *o, dialect: d, engine: engines[d.Family]}
 	var err error
 	if f.found, err = database.ReadTable(ctx, db, d, f.Table); err != nil {
@@ -67,6 +67,9 @@ func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options
 	}
 	if f.entry, err = readEntry(d, f.Config, f.Table); err != nil {
 		return nil, err
+	}
+	if kind != "bigint" && kind != "uuid" && f.entry.isNumbered(f.column.Name) {
+		return nil, fmt.Errorf("%s has numbers with a format, a period or a scope, which the engine cannot give: docs/numbers.md shows how they begin", f.ref)
 	}
 	if err := f.prepare(ctx, db); err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ type Options struct {
 // Make returns the steps of a plan, and a readable summary of the facts that they are made
 // from. The kind is one of Kinds.
 func Make(ctx context.Context, db *sql.DB, d *dialect.Dialect, kind string, o *Options) (summary string, steps []Step, err error) {
-	f, err := readFigures(ctx, db, d, o)
+	f, err := readFigures(ctx, db, d, kind, o)
 	if err != nil {
 		return "", nil, err
 	}

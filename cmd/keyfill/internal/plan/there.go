@@ -13,7 +13,7 @@ import (
 func there(f *figures) ([]Step, error) {
 	switch {
 	case !f.column.Integer:
-		return nil, fmt.Errorf("%s is %s: a plan there needs an integer column, see keyfill plan uuid", f.ref, f.column.Type)
+		return nil, fmt.Errorf("%s is %s: a plan there needs an integer column, see keyfill plan uuid, or docs/numbers.md for numbers in texts", f.ref, f.column.Type)
 	case f.keyBits() == 0:
 		return nil, fmt.Errorf("%s is %s, and integers of keyfill have 31 bits or more: make it wider first, see keyfill plan bigint", f.ref, f.column.Type)
 	}
