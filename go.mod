@@ -7,5 +7,4 @@ require (
 	github.com/google/uuid v1.6.0
 	github.com/ngrok/sqlmw v0.0.0-20220520173518-97c9c04efc79
 	go.yaml.in/yaml/v3 v3.0.6
-	golang.org/x/tools v0.52.0
 )

@@ -428,6 +428,7 @@ var arrows = map[string][]string{
 	"internal/drawing":        {},
 	"internal/stats":          {},
 	"internal/testturn":       {},
+	"internal/txtar":          {},
 	"internal/steps":          {module + "/internal/testturn"},
 	"internal/testturn/reach": {module + "/internal/testturn"},
 	"internal/corpus":         {},
@@ -449,7 +450,7 @@ var arrows = map[string][]string{
 	"internal/store/series":        {module + "/dialect", module + "/internal/anchor", module + "/internal/counting", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/engine", module + "/internal/store/reserver", module + "/internal/store/schema", module + "/internal/store/sequence", module + "/keysource"},
 	"internal/store/scope":         {module + "/internal/anchor", module + "/internal/calendar", module + "/internal/store", module + "/internal/store/engine", module + "/internal/store/keycolumn", module + "/internal/store/sequence", module + "/internal/store/staterow", module + "/keysource"},
 	"internal/store/worker":        {module + "/dialect", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/binding", module + "/internal/store/engine", module + "/internal/store/schema", module + "/internal/store/staterow", module + "/keysource"},
-	"internal/store/fakedb":        {module + "/dialect", module + "/internal/store", module + "/internal/store/sequence", "golang.org/x/tools/txtar"}, // for tests
+	"internal/store/fakedb":        {module + "/dialect", module + "/internal/store", module + "/internal/store/sequence", module + "/internal/txtar"}, // for tests
 	"policy":                       {module + "/dialect", module + "/internal/anchor", module + "/internal/calendar", module + "/internal/counting", module + "/internal/glob", module + "/internal/nearest", module + "/internal/numberformat", module + "/internal/typeid", module + "/keysource", "github.com/google/uuid", "go.yaml.in/yaml/v3"},
 	// The floors of the rewriting: each stands on some of the ones above.
 	"rewrite":                   {},
@@ -470,7 +471,7 @@ var testArrows = []string{
 	module + "/dialect",
 	"github.com/DATA-DOG/go-sqlmock",
 	"github.com/google/uuid",
-	"golang.org/x/tools/txtar",
+	module + "/internal/txtar",
 }
 
 // rootImporters are the packages and folders of packages that may import the

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/txtar"
 	"github.com/keyfill/keyfill/policy"
 )
 

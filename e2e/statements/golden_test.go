@@ -10,11 +10,11 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
-	"golang.org/x/tools/txtar"
 	"modernc.org/sqlite"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/txtar"
 )
 
 // goldenDir holds the golden cases of package compile: see its README.md.

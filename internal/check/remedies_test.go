@@ -11,10 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/check"
+	"github.com/keyfill/keyfill/internal/txtar"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/remedies.txtar")

@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/goldens"
+	"github.com/keyfill/keyfill/internal/txtar"
 	"github.com/keyfill/keyfill/internal/wordplaces"
 )
 

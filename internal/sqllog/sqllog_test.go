@@ -10,9 +10,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/keyfill/keyfill/internal/sqllog"
+	"github.com/keyfill/keyfill/internal/txtar"
 )
 
 var update = flag.Bool("update", false, "write the statements that were found into testdata")

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/sqlscript"
+	"github.com/keyfill/keyfill/internal/txtar"
 )
 
 var update = flag.Bool("update", false, "write the statements that were found into testdata")

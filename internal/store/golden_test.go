@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/goldens"
 	"github.com/keyfill/keyfill/internal/store"
@@ -18,6 +16,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store/schema"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/internal/store/worker"
+	"github.com/keyfill/keyfill/internal/txtar"
 	"github.com/keyfill/keyfill/keysource"
 )
 

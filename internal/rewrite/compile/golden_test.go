@@ -10,14 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/goldens"
 	"github.com/keyfill/keyfill/internal/rewrite/bind"
 	"github.com/keyfill/keyfill/internal/rewrite/compile"
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/rewrite/words"
+	"github.com/keyfill/keyfill/internal/txtar"
 	"github.com/keyfill/keyfill/rewrite"
 )
 

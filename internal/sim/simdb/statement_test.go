@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/sim/simdb"
+	"github.com/keyfill/keyfill/internal/txtar"
 )
 
 // TestGoldenStatements: what the store sends, as its own tests have it, is understood.

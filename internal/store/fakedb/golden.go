@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"golang.org/x/tools/txtar"
+	"github.com/keyfill/keyfill/internal/txtar"
 )
 
 // Update makes [Compare] write the expected texts.

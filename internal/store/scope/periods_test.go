@@ -11,14 +11,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/calendar"
 	"github.com/keyfill/keyfill/internal/goldens"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/scope"
+	"github.com/keyfill/keyfill/internal/txtar"
 	"github.com/keyfill/keyfill/keysource"
 )
 

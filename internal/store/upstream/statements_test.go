@@ -4,12 +4,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/goldens"
 	"github.com/keyfill/keyfill/internal/store/engine"
 	"github.com/keyfill/keyfill/internal/store/fakedb"
+	"github.com/keyfill/keyfill/internal/txtar"
 )
 
 // TestUpstreamStatements compares the statements that change the rows with blocks with

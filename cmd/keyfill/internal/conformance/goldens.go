@@ -12,12 +12,12 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"golang.org/x/tools/txtar"
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/goldens"
 	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/txtar"
 	"github.com/keyfill/keyfill/policy"
 )
 

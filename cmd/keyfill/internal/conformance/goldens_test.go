@@ -10,10 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/conformance"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/txtar"
 )
 
 var update = flag.Bool("update", false, "write the texts of goldens.txtar again from testdata")
