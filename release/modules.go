@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
 )
 
 // unpublished are the modules that are not imported outside of the repository. Their go.mod
@@ -29,6 +30,12 @@ func (m member) path() string { return m.file.Module.Mod.Path }
 
 // isPublished reports whether users import the module.
 func (m member) isPublished() bool { return !slices.Contains(unpublished, m.folder) }
+
+// isLibrary reports whether applications import the module. Such a module requires the
+// oldest version of a dependency with which its tests pass, and any other one a new version.
+func (m member) isLibrary() bool {
+	return m.isPublished() && m.folder != command && m.folder != "keyfillvet"
+}
 
 // workspace is the modules of go.work. The root module is the first one.
 type workspace struct {
@@ -92,21 +99,59 @@ func (ws *workspace) member(modulePath string) (member, bool) {
 // check returns an error that lists everything in which the modules do not fit together.
 func (ws *workspace) check() error {
 	var all []error
-	direct := map[string]map[string][]string{} // the folders of the modules that require a dependency, by dependency and version
+	newest, oldest := requirements{}, requirements{}
 	for _, m := range ws.modules {
 		all = append(all, ws.checkHead(m), ws.checkOurs(m))
 		for _, r := range m.file.Require {
 			if _, ours := ws.member(r.Mod.Path); ours || r.Indirect {
 				continue
 			}
-			if direct[r.Mod.Path] == nil {
-				direct[r.Mod.Path] = map[string][]string{}
+			if m.isLibrary() {
+				oldest.add(r.Mod, m.folder)
+			} else {
+				newest.add(r.Mod, m.folder)
 			}
-			direct[r.Mod.Path][r.Mod.Version] = append(direct[r.Mod.Path][r.Mod.Version], m.folder)
 		}
 	}
-	for _, dependency := range slices.Sorted(maps.Keys(direct)) {
-		if versions := direct[dependency]; len(versions) > 1 {
+	all = append(all, newest.check(), oldest.check())
+	for _, dependency := range slices.Sorted(maps.Keys(oldest)) {
+		old, recent := oldest.version(dependency), newest.version(dependency)
+		if recent != "" && semver.Compare(old, recent) > 0 {
+			all = append(all, fmt.Errorf("%s is %s in modules for applications, and %s in others: let no module for applications require a newer one", dependency, old, recent))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// requirements are the folders of the modules that require a dependency, by dependency and
+// version.
+type requirements map[string]map[string][]string
+
+// add notes that the module in a folder requires a dependency.
+func (r requirements) add(dependency module.Version, folder string) {
+	if r[dependency.Path] == nil {
+		r[dependency.Path] = map[string][]string{}
+	}
+	r[dependency.Path][dependency.Version] = append(r[dependency.Path][dependency.Version], folder)
+}
+
+// version returns the version of a dependency, the newest one if there are several. It is
+// empty if no module requires the dependency.
+func (r requirements) version(dependency string) string {
+	newest := ""
+	for version := range r[dependency] {
+		if semver.Compare(version, newest) > 0 {
+			newest = version
+		}
+	}
+	return newest
+}
+
+// check returns an error for each dependency with two versions.
+func (r requirements) check() error {
+	var all []error
+	for _, dependency := range slices.Sorted(maps.Keys(r)) {
+		if versions := r[dependency]; len(versions) > 1 {
 			all = append(all, fmt.Errorf("%s has the versions %v: require the same one everywhere", dependency, versions))
 		}
 	}

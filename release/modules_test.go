@@ -2,10 +2,13 @@ package main
 
 import (
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"golang.org/x/mod/modfile"
 )
 
 // TestModules: the modules of this repository fit one another.
@@ -139,6 +142,68 @@ func TestSharedDependencies(t *testing.T) {
 		if err := ws.check(); (err == nil) != fits || !fits && !strings.Contains(err.Error(), "a.test/b has the versions ") {
 			t.Errorf("with %q: %v", ending, err)
 		}
+	}
+}
+
+// TestOldestDependencies: modules for applications require one version of a dependency,
+// which is older than in the other modules, or the same.
+func TestOldestDependencies(t *testing.T) {
+	for name, c := range map[string]struct{ library, other, command, want string }{
+		"the same":       {"v1.1.0", "v1.1.0", "v1.1.0", ""},
+		"older":          {"v1.0.0", "v1.0.0", "v1.1.0", ""},
+		"a library's":    {"v1.0.0", "v1.0.0", "", ""},
+		"newer":          {"v1.2.0", "v1.2.0", "v1.1.0", "let no module for applications require a newer one"},
+		"two versions":   {"v1.0.0", "v1.0.1", "v1.1.0", "a.test/b has the versions map[v1.0.0:[auto/a] v1.0.1:[auto/b]]"},
+		"newer by digit": {"v1.10.0", "v1.10.0", "v1.9.0", "let no module"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := tiny()
+			files["go.work"].Data = []byte("go 1.26.0\n\nuse (\n\t.\n\t./auto/a\n\t./auto/b\n\t./cmd/keyfill\n)\n")
+			for folder, version := range map[string]string{"auto/a": c.library, "auto/b": c.other} {
+				files[folder+"/go.mod"] = &fstest.MapFile{Data: []byte("module tiny.test/tiny/" + folder + "\n\ngo 1.26.0\n\nrequire a.test/b " + version + "\n")}
+			}
+			if c.command != "" {
+				files["cmd/keyfill/go.mod"].Data = append(files["cmd/keyfill/go.mod"].Data, "\nrequire a.test/b "+c.command+"\n"...)
+			}
+			ws, err := readWorkspace(files)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err = ws.check(); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("check: %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestNewestVersions: e2e.work has e2e, the root and the modules that applications import.
+func TestNewestVersions(t *testing.T) {
+	ws, err := readWorkspace(os.DirFS(".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"e2e"}
+	for _, m := range ws.modules {
+		if m.isLibrary() {
+			want = append(want, m.folder)
+		}
+	}
+	text, err := os.ReadFile("../e2e.work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	work, err := modfile.ParseWork("e2e.work", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, use := range work.Use {
+		got = append(got, path.Clean(use.Path))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("e2e.work has %q, want %q", got, want)
 	}
 }
 

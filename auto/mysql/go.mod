@@ -3,12 +3,12 @@ module github.com/keyfill/keyfill/auto/mysql
 go 1.26.0
 
 require (
-	github.com/go-sql-driver/mysql v1.10.1
+	github.com/go-sql-driver/mysql v1.8.1
 	github.com/keyfill/keyfill v0.0.0
 )
 
 require (
-	filippo.io/edwards25519 v1.2.0 // indirect
+	filippo.io/edwards25519 v1.1.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/ngrok/sqlmw v0.0.0-20220520173518-97c9c04efc79 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/keyfill/keyfill v0.0.0
-	github.com/lib/pq v1.12.3
+	github.com/lib/pq v1.10.9
 )
 
 require (

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/keyfill/keyfill v0.0.0
-	github.com/mattn/go-sqlite3 v1.14.53
+	github.com/mattn/go-sqlite3 v1.14.29
 )
 
 require (
