@@ -242,3 +242,23 @@ func TestManyTables(t *testing.T) {
 		t.Errorf("the JSON has %d tables, want 10000", rows)
 	}
 }
+
+// TestWorkers: the page and the JSON have the number of a source's worker, 0 as well, and
+// none for a source without workers.
+func TestWorkers(t *testing.T) {
+	for _, worker := range []int64{0, 17} {
+		state := func() (keyfill.Stats, []keyfill.SourceStats) {
+			stats, sources := healthy()
+			sources[2].Worker = worker
+			return stats, sources
+		}
+		want := "worker " + strconv.FormatInt(worker, 10) + "<"
+		if _, page := answer(t, state, http.MethodGet, "/"); strings.Count(page, want) != 1 || strings.Count(page, ", worker ") != 1 {
+			t.Errorf("the page has not %q, once:\n%s", want, page)
+		}
+		want = `"worker": ` + strconv.FormatInt(worker, 10) + ","
+		if _, text := answer(t, state, http.MethodGet, "/?format=json"); strings.Count(text, want) != 1 {
+			t.Errorf("the JSON has not %q, once:\n%s", want, text)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,13 +21,19 @@ type backfillFlags struct {
 	config   string
 	backfill.Options
 	dryRun bool
+	now    func() time.Time // the clock of the progress
 }
 
 // maxBatch is how many rows one transaction changes at most.
 const maxBatch = 10_000
 
 func newBackfill() *cobra.Command {
-	var f backfillFlags
+	return newBackfillBy(time.Now)
+}
+
+// newBackfillBy returns the command with a clock for its progress.
+func newBackfillBy(now func() time.Time) *cobra.Command {
+	f := backfillFlags{now: now}
 	cmd := &cobra.Command{
 		Use:   "backfill --config FILE --driver DRIVER --dsn DSN --table TABLE",
 		Short: "Give keys to the rows of a table that have none",
@@ -98,7 +105,7 @@ func (f *backfillFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	filled, left, err := b.Run(cmd.Context(), mount, total, terminal.NewProgress(cmd.ErrOrStderr(), total))
+	filled, left, err := b.Run(cmd.Context(), mount, total, terminal.NewRows(cmd.ErrOrStderr(), total, f.now))
 	if err != nil {
 		return err
 	}

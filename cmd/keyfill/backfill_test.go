@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -280,4 +283,41 @@ func TestBackfillShared(t *testing.T) {
 			t.Errorf("%d of 5 keys are above those of the other table", n)
 		}
 	})
+}
+
+// TestBackfillLines: backfill tells its progress on a pipe too: a line every ten seconds.
+func TestBackfillLines(t *testing.T) {
+	folder := t.TempDir()
+	dsn, file := filepath.Join(folder, "shop.db"), filepath.Join(folder, "keyfill.yaml")
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("CREATE TABLE orders (id INTEGER PRIMARY KEY, key_2 TEXT UNIQUE); INSERT INTO orders (id) VALUES (1), (2), (3), (4), (5), (6)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("version: 1\ntables:\n  orders: {keys: [{column: key_2, source: uuidv7}]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	cmd := newBackfillBy(func() time.Time {
+		now = now.Add(2 * time.Second)
+		return now
+	})
+	var out, errOut bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetErr(&errOut)
+	cmd.SetArgs([]string{"--config", file, "--driver", "sqlite", "--dsn", dsn, "--table", "orders", "--batch", "1"})
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatalf("%v\n%s", err, &errOut)
+	}
+	if want := "6 rows of orders have got keys in key_2, 0 have none\n"; out.String() != want {
+		t.Errorf("it prints %q, want %q", out.String(), want)
+	}
+	lines := strings.Split(strings.TrimSuffix(errOut.String(), "\n"), "\n")
+	isLine := regexp.MustCompile(`^[1-6] of 6 rows, [01] a second, \d+s left$`)
+	if len(lines) < 2 || slices.ContainsFunc(lines, func(line string) bool { return !isLine.MatchString(line) }) {
+		t.Errorf("it tells %q, want two lines or more of the form %s", lines, isLine)
+	}
 }

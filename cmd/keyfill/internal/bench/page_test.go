@@ -146,3 +146,37 @@ func TestBenchText(t *testing.T) {
 		}
 	}
 }
+
+// TestNoWinner: where a run cannot distinguish the fastest key from another one, the verdict
+// names no winner, and asks for more rounds.
+func TestNoWinner(t *testing.T) {
+	for name, c := range map[string]struct {
+		v7, again float64 // the time of another key, and of the engine's own when it was measured again
+		winner    bool
+	}{
+		"far apart":               {1.3, 1, true},
+		"their spreads meet":      {1.16, 1, false},
+		"within the run's noise":  {1.3, 1.2, false},
+		"the other one is faster": {1, 1, true},
+	} {
+		r := sampleReport()
+		for _, l := range r.layouts {
+			switch l.Key {
+			case measure.V7:
+				l.seconds = []float64{c.v7, c.v7 - 0.05, c.v7 + 0.05}
+			case measure.OwnAgain:
+				l.seconds = []float64{c.again, c.again, c.again}
+			case "block":
+				l.seconds = []float64{1.1, 1.08, 1.12}
+			}
+		}
+		r.compare()
+		verdict := r.layoutVerdict()
+		if strings.Contains(verdict, " is stored fastest") != c.winner {
+			t.Errorf("%s: %s", name, verdict)
+		}
+		if want := "cannot tell the fastest: block; uuidv7, 16 bytes. Measure more rounds than --rounds 3."; !c.winner && !strings.Contains(verdict, want) {
+			t.Errorf("%s: %s\nlacks %q", name, verdict, want)
+		}
+	}
+}

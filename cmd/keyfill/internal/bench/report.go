@@ -142,8 +142,8 @@ func noise(ratio *stats.Estimate) float64 {
 	return 100 * max(ratio.High-1, 1-ratio.Low)
 }
 
-// layoutVerdict returns a sentence that names the fastest key, and the keys that this run
-// cannot distinguish from it.
+// layoutVerdict returns a sentence that names the fastest key. If this run cannot distinguish
+// it from others, the sentence names all of these and none as the fastest.
 func (r *Report) layoutVerdict() string {
 	var best *layoutLine
 	for _, l := range r.Layouts {
@@ -162,11 +162,11 @@ func (r *Report) layoutVerdict() string {
 			as = append(as, l.Key)
 		}
 	}
-	text := fmt.Sprintf("Of the keys that keyfill makes, %s is stored fastest: %s times the time of the engine's own.", best.Key, times(best.Ratio))
 	if len(as) > 0 {
-		text += " This run cannot distinguish it from " + strings.Join(as, "; ") + "."
+		return fmt.Sprintf("Of the keys that keyfill makes, this run cannot tell the fastest: %s. Measure more rounds than --rounds %d.",
+			strings.Join(append([]string{best.Key}, as...), "; "), r.Rounds)
 	}
-	return text
+	return fmt.Sprintf("Of the keys that keyfill makes, %s is stored fastest: %s times the time of the engine's own.", best.Key, times(best.Ratio))
 }
 
 // noiseVerdict returns a sentence that says which differences between keys are too small to

@@ -17,17 +17,26 @@ func PrintText(out io.Writer, file string, findings []keyfill.Finding) error {
 	var b strings.Builder
 	shown := terminal.ColoursOf(out)
 	count := map[string]int{}
+	printed := map[string]string{} // the rule and the table of the first finding, by remedy
 	for _, one := range findings {
 		count[one.Severity]++
 		where := file
 		if one.Line > 0 {
 			where = fmt.Sprintf("%s:%d", file, one.Line)
 		}
-		fmt.Fprintf(&b, "%s: %s: %s", where, shown.Paint(severityColours[one.Severity], one.Severity), one.Rule)
+		fmt.Fprintf(&b, "%s: %s: ", where, shown.Paint(severityColours[one.Severity], one.Severity))
+		subject := one.Rule
 		if one.Table != "" {
-			b.WriteString(": " + strings.TrimSuffix(one.Table+"."+one.Column, "."))
+			subject += ": " + strings.TrimSuffix(one.Table+"."+one.Column, ".")
 		}
-		fmt.Fprintf(&b, "\n    %s\n    remedy: %s\n", one.Message, strings.ReplaceAll(one.Remedy, "\n", "\n    "))
+		b.WriteString(subject)
+		remedy := strings.ReplaceAll(one.Remedy, "\n", "\n    ")
+		if first, isPrinted := printed[remedy]; isPrinted && remedy != one.Remedy { // of several lines
+			remedy = "the statements of " + first + " above"
+		} else {
+			printed[remedy] = subject
+		}
+		fmt.Fprintf(&b, "\n    %s\n    remedy: %s\n", one.Message, remedy)
 	}
 	fmt.Fprintf(&b, "%s, %s, %s", terminal.Count(count[check.Error], "error"), terminal.Count(count[check.Warning], "warning"), terminal.Count(count[check.Info], "info"))
 	if slices.ContainsFunc(findings, func(one keyfill.Finding) bool { return one.Class == check.FirstInsert }) {
