@@ -12,8 +12,8 @@
 #	                    wrapper and its sources, etcd, Redis, and keys in the caller's
 #	                    transaction
 #	make everything     all tests with all of their choices, under the race detector and
-#	                    without it where that shortens them, make newest and make
-#	                    oldsqlite: every night, and before an issue is closed. It prints
+#	                    without it where that shortens them, make newest, make oldest and
+#	                    make oldsqlite: every night, and before an issue is closed. It prints
 #	                    the tree's hash, minutes, load and result
 #	make loaded         make test beside eight busy loops: no test may fail because a machine
 #	                    is slow
@@ -24,6 +24,8 @@
 #	                    fails if that is less than in BEFORE=before.txt, by more than half
 #	                    a point or than AGAIN=again.txt differs from it
 #	make newest         the tests of what only a newer Go has, by NEWEST=go1.27.1
+#	make oldest         the tests of the modules that applications import, with the oldest
+#	                    versions, which they require; make test takes the versions of e2e
 #	make oldsqlite      the tests of the states of a session of SQLite with the library of
 #	                    the system, which is older than the one in the drivers
 #	make lint           what must be clean before a commit
@@ -87,7 +89,9 @@
 #	make reference      docs/reference.md, from the JSON Schema of the policy file
 #	make release        the command for six platforms by VERSION=v1.2.3, with checksums and
 #	                    lists of its modules, into DIST=dist: all of it built twice and
-#	                    compared. RELEASEFLAGS='-once -platforms linux/amd64' for less
+#	                    compared. RELEASEFLAGS='-once -platforms linux/amd64' for less.
+#	                    It fails if govulncheck finds a hole, or no database: VULNDB=folder
+#	                    has a copy, else it asks vuln.go.dev
 #	make tag            the commit and the tags of VERSION=v1.2.3, in this clone alone
 #	make demo           keyfill at work
 #
@@ -154,13 +158,14 @@ DIST         ?= dist
 RELEASEFLAGS ?=
 # The Go of "make newest", which is downloaded where it is missing.
 NEWEST      ?= go1.27.1
-# A folder with a copy of https://vuln.go.dev, for govulncheck.
+# A folder with a copy of https://vuln.go.dev, for govulncheck. make lint leaves govulncheck
+# out without it, and a release fails if there is no database at all.
 VULNDB    ?=
 
 golangci    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test testrun race everything loaded quick faults coverage newest oldsqlite lint sim soak roundtrips bench cost profiles layouts charts benchmarks approaches fuzz corpus suites losses reference release tag demo servers
+.PHONY: test testrun race everything loaded quick faults coverage newest oldest oldsqlite lint sim soak roundtrips bench cost profiles layouts charts benchmarks approaches fuzz corpus suites losses reference release tag demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed. Tests wait for servers, processes
@@ -211,6 +216,9 @@ newest: servers
 	go test -count=1 $(TESTFLAGS) .
 	cd keyfillgorm && go test -count=1 $(TESTFLAGS) .
 	cd e2e && KEYFILL_TEST_REQUIRE=1 go test -count=1 $(TESTFLAGS) ./columnscan
+
+oldest: servers testrun
+	scripts/quickly env KEYFILL_TEST_REQUIRE=1 scripts/oldest -ldflags=-s $(TESTFLAGS)
 
 # mattn/go-sqlite3 has a library of SQLite in it, unless it is built with this tag.
 oldsqlite: export GOWORK = off
@@ -365,6 +373,7 @@ reference:
 	mv docs/reference.md.new docs/reference.md
 
 release:
+	scripts/each-module $(govulncheck) $(if $(VULNDB),-db "file://$(abspath $(VULNDB))") ./...
 	cd release && GOWORK=off go run . build -root .. -version '$(VERSION)' -out "$(abspath $(DIST))" $(RELEASEFLAGS)
 
 # No tag without the versions in docs/compatibility.md.

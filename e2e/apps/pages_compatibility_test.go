@@ -125,13 +125,14 @@ func withServersOf(table string, versions map[string]string) map[string]string {
 func compatibility(t *testing.T, versions map[string]string) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("| import | driver | version | the tests run it on |\n|---|---|---|---|\n")
+	b.WriteString("| import | driver | oldest | newest | the tests run it on |\n|---|---|---|---|---|\n")
+	newest := requires(t, "e2e")
 	for _, d := range testedDrivers {
 		engine := versions[d.driver]
 		if d.engine == "" {
 			engine = "no server"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", d.folder, d.module, requires(t, d.folder)[d.module], engine)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", d.folder, d.module, requires(t, d.folder)[d.module], newest[d.module], engine)
 	}
 	b.WriteString("\n| library | version |\n|---|---|\n")
 	libraries := requires(t, "examples")
