@@ -11,6 +11,7 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/check"
 	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -59,7 +60,7 @@ func (m *Mount) Check(ctx context.Context) ([]Finding, error) {
 
 // checkDatabase runs the check of a database, on conn if that is not nil.
 func checkDatabase(ctx context.Context, db *fill.Database, conn driver.Conn) ([]Finding, error) {
-	found, err := check.Run(ctx, check.Options{Tables: db.Tables, Connector: db.OwnConnector(), Conn: conn})
+	found, err := check.Run(ctx, check.Options{Tables: db.Tables, Connector: db.OwnConnector(), Conn: conn, Rate: rateOf(db)})
 	switch {
 	case errors.Is(err, check.ErrMemory):
 		return nil, ErrOwnMemory
@@ -71,6 +72,17 @@ func checkDatabase(ctx context.Context, db *fill.Database, conn driver.Conn) ([]
 		findings = append(findings, Finding(f))
 	}
 	return findings, nil
+}
+
+// rateOf returns the rates at which this process stores rows, by the entries of the policy.
+func rateOf(db *fill.Database) func(entry string) float64 {
+	rates := map[string]float64{}
+	for _, s := range sourcesOf([]*fill.Database{db}, numbering.PastSources{}) {
+		for _, entry := range s.Tables {
+			rates[entry] += s.PerSecond / float64(max(s.States, 1)*len(s.Tables))
+		}
+	}
+	return func(entry string) float64 { return rates[entry] }
 }
 
 // startCheck is the check that the first connection of a database begins, if the policy

@@ -314,6 +314,7 @@ var arrows = map[string][]string{
 		module + "/dialect",
 		module + "/internal/anchor",
 		module + "/internal/catalog",
+		module + "/internal/check/hotstate",
 		module + "/internal/check/locktrial",
 		module + "/internal/draft",
 		module + "/internal/keys",
@@ -334,6 +335,7 @@ var arrows = map[string][]string{
 	},
 	// scan reads the collations of columns in what SQLite keeps of CREATE TABLE.
 	"internal/catalog":         {module + "/dialect", module + "/internal/anchor", module + "/internal/dbconn", module + "/internal/nearest", module + "/internal/rewrite/scan"},
+	"internal/check/hotstate":  {module + "/dialect", module + "/policy"},
 	"internal/check/locktrial": {module + "/dialect", module + "/internal/sqlcode"},
 	"dialect":                  {module + "/internal/anchor"},
 	"internal/anchor":          {},
@@ -423,6 +425,7 @@ var arrows = map[string][]string{
 		module + "/internal/snowflakebits", // in its tests alone
 	},
 	"internal/sim":            {module + "/internal/testturn"},
+	"internal/sim/crowd":      {module + "/internal/counting", module + "/internal/sim", module + "/keysource"},
 	"internal/sim/simdb":      {module + "/dialect", module + "/internal/sim"},
 	"internal/sim/explore":    {module + "/internal/sim"},
 	"internal/drawing":        {},

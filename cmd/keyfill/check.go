@@ -23,6 +23,7 @@ type checkFlags struct {
 	config      string
 	database    database.Address
 	asJSON, fix bool
+	rate        float64
 }
 
 func newCheck() *cobra.Command {
@@ -38,6 +39,9 @@ func newCheck() *cobra.Command {
 			if f.asJSON && f.fix {
 				return usage.Errorf("--json and --fix print different things: take one")
 			}
+			if f.rate < 0 {
+				return usage.Errorf("--rate is %v: it is how many rows a second each table gets", f.rate)
+			}
 			findings, err := f.run(cmd.Context())
 			if err != nil {
 				return &codeError{exitUsage, err}
@@ -50,6 +54,7 @@ func newCheck() *cobra.Command {
 	addDatabaseAs(cmd, &f.database, strings.Join(database.Drivers(), ", "))
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, one finding a line")
 	flags.BoolVar(&f.fix, "fix", false, "print one script that mends what SQL can; run nothing")
+	flags.Float64Var(&f.rate, "rate", 0, "find states that are too slow for `N` rows a second into each table, of all\nprocesses")
 	return cmd
 }
 
@@ -75,7 +80,7 @@ func (f *checkFlags) run(ctx context.Context) ([]keyfill.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return policycheck.Compare(ctx, &f.database, cfg, dsn)
+	return policycheck.Compare(ctx, &f.database, cfg, dsn, f.rate)
 }
 
 // print prints the findings, and returns errFound if one of them is an error.

@@ -162,3 +162,29 @@ func TestCheckScriptComments(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckRate: the command finds a state that is too slow for a rate, also in a store that
+// it cannot ask.
+func TestCheckRate(t *testing.T) {
+	path := checkDatabase(t, "CREATE TABLE orders (id INTEGER PRIMARY KEY)")
+	config := writeFile(t, "keyfill.yaml", `version: 1
+stores:
+  central: {driver: etcd, endpoints: ["127.0.0.1:1"]}
+tables:
+  orders: {column: id, source: {kind: sequence, store: central, ensure_schema: true, block: 1, start: 1}}
+`)
+	for _, tt := range []struct {
+		rate string
+		code int
+		want string
+	}{
+		{"5", 0, "0 warnings"},
+		{"5000", 0, "hot-state: orders.id"},
+		{"-1", 2, "--rate is -1"},
+	} {
+		r := keyfillRun(t, "", "check", "--config", config, "--driver", "sqlite", "--dsn", path, "--rate", tt.rate)
+		if r.code != tt.code || !strings.Contains(r.out+r.errOut, tt.want) {
+			t.Errorf("--rate %s: code %d, want %d with %q:\n%s%s", tt.rate, r.code, tt.code, tt.want, r.out, r.errOut)
+		}
+	}
+}

@@ -20,6 +20,7 @@ var plantedApart = map[string]string{
 	"engine":           ". TestEngine",
 	"galera":           ". TestGalera",
 	"handback":         ". TestHandback",
+	"hot-state":        ". TestHotState",
 	"lock":             ". TestLocks",
 	"not-looked":       ". TestRightToLook",
 	"proxy":            ". TestPooler",

@@ -25,5 +25,8 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(podVariable); text != "" {
 		os.Exit(runPod(text))
 	}
+	if text := os.Getenv(memberVariable); text != "" {
+		os.Exit(runMember(text))
+	}
 	harness.Main(m, mariaDB, postgreSQL)
 }

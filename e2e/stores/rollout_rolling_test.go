@@ -75,7 +75,7 @@ func TestRollingCost(t *testing.T) {
 	}
 	fmt.Print("\n", text.String())
 	if page := os.Getenv("KEYFILL_ROLLOUT_PAGE"); page != "" && !t.Failed() {
-		insert(t, page, text.String())
+		insertBetween(t, page, "<!-- rollout: make rollout -->\n", "<!-- end of rollout -->\n", text.String())
 	}
 }
 
@@ -286,10 +286,9 @@ func load() string {
 	return cmp.Or(first, "unknown")
 }
 
-// insert writes a text between the markers of a page.
-func insert(t *testing.T, page, text string) {
+// insertBetween writes a text between two lines of a page.
+func insertBetween(t *testing.T, page, begin, end, text string) {
 	t.Helper()
-	const begin, end = "<!-- rollout: make rollout -->\n", "<!-- end of rollout -->\n"
 	old, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -297,7 +296,7 @@ func insert(t *testing.T, page, text string) {
 	before, rest, ok := strings.Cut(string(old), begin)
 	_, after, found := strings.Cut(rest, end)
 	if !ok || !found {
-		t.Fatalf("%s has no place for the tables", page)
+		t.Fatalf("%s has no line %q, or none %q", page, begin, end)
 	}
 	if err := os.WriteFile(page, []byte(before+begin+text+end+after), 0o644); err != nil {
 		t.Fatal(err)

@@ -63,6 +63,10 @@ type Options struct {
 	// row of keyfill_sequences, and on SQLite the lock to write.
 	Probe bool
 
+	// Rate returns how many rows a second each table of an entry of the policy gets, 0 if that
+	// is not known. It may be nil.
+	Rate func(entry string) float64
+
 	// PoolerPatience is how long to wait for each answer through a pooler of PostgreSQL's
 	// connections, such as pgbouncer. Zero means three seconds.
 	PoolerPatience time.Duration

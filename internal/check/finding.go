@@ -60,6 +60,7 @@ const (
 	ruleGalera          = "galera"
 	ruleGenerated       = "generated"
 	ruleHandback        = "handback"
+	ruleHotState        = "hot-state"
 	ruleIdentityAlways  = "identity-always"
 	ruleKeyTable        = "key-table"
 	ruleLease           = "lease"
@@ -97,7 +98,7 @@ const (
 func Rules() []string {
 	return []string{
 		ruleBoundTwice, ruleClock, ruleCollation, ruleCOMB, ruleConnectionLimit, ruleDefaultFills, RuleDialect, ruleEngine, ruleEngineFills, ruleForeignKey,
-		ruleGalera, ruleGenerated, ruleHandback, ruleIdentityAlways, ruleKeyTable, ruleLease, ruleLock, ruleNarrow, ruleNoColumn, ruleNoDefault, ruleNoRule,
+		ruleGalera, ruleGenerated, ruleHandback, ruleHotState, ruleIdentityAlways, ruleKeyTable, ruleLease, ruleLock, ruleNarrow, ruleNoColumn, ruleNoDefault, ruleNoRule,
 		ruleNoTable, ruleNotLooked, ruleNotUnique, ruleNullable, ruleProxy, ruleReadOnly, ruleRights, ruleRunsOut,
 		ruleScope, ruleSecondName, ruleSequence, ruleSessionRead, ruleState, ruleStateBehind, ruleStateMissing, ruleStateParameters, ruleStateTables,
 		ruleStore, ruleCase, ruleTriggerFills, ruleTwoWay, ruleType, ruleUnordered, ruleWorker,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/check/hotstate"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/store"
 )
@@ -49,6 +50,7 @@ func RunCounted(ctx context.Context, o Options) ([]Finding, int, error) {
 		{"keyfill's own tables", c.lookAtStateTables},
 		{"the locks", c.lookAtLocks},
 		{"the states", c.lookAtStates},
+		{"the rate of the states", func() error { return lookAtRates(c) }},
 		{"the way back", c.lookAtHandbacks},
 		{"the leases", c.lookAtLeases},
 		{"the clocks", c.lookAtClock},
@@ -66,6 +68,32 @@ func RunCounted(ctx context.Context, o Options) ([]Finding, int, error) {
 		}
 	}
 	return sorted(c.findings), c.q.count, nil
+}
+
+// lookAtRates adds a finding for each state that comes near its limit at the rate that the
+// caller knows.
+func lookAtRates(c *checker) error {
+	var states hotstate.States
+	for _, t := range c.targets {
+		for i := range t.table.KeyColumns {
+			k := &t.table.KeyColumns[i]
+			src := k.Rule.Source
+			if c.o.Rate == nil || !hotstate.Counts(src) || len(k.StateValues()) > 0 || t.isHandedBack(t.found.Column(c.d, k.Name)) {
+				continue
+			}
+			d, driver := c.dialectOf(src.Store), ""
+			if src.Store != "" && c.stores[src.Store] == nil {
+				d, driver = nil, c.cfg.Stores[src.Store].Driver
+			}
+			message, remedy := states.Add(hotstate.Use{
+				State: src.Store + "/" + k.Rule.State, Source: src, Joined: k.InTransaction, PerSecond: c.o.Rate(t.entry.Name), Limit: hotstate.LimitOf(d, driver),
+			})
+			if message != "" {
+				c.add(Finding{Severity: Warning, Rule: ruleHotState, Table: t.found.Name, Column: k.Name, Line: t.lines(i).Source, Message: message, Remedy: remedy})
+			}
+		}
+	}
+	return nil
 }
 
 // topicsOfScript are the topics that are checked if there is only a script and no database.

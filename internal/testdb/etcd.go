@@ -135,6 +135,9 @@ func (m *EtcdMember) healthy(client *http.Client) error {
 	return nil
 }
 
+// PID returns the id of the member's process.
+func (m *EtcdMember) PID() int { return m.local.process.pid() }
+
 // URL returns the address at which clients reach the member. It never changes.
 func (m *EtcdMember) URL() string { return m.client }
 

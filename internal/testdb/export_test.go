@@ -7,9 +7,6 @@ import (
 	"time"
 )
 
-// PID returns the id of the server's process.
-func (s *Server) PID() int { return s.local.process.pid() }
-
 // Ends waits until the server has ended, and reports whether it has. Its process
 // is gone a moment before that is known here.
 func (s *Server) Ends(timeout time.Duration) bool { return s.local.process.wait(timeout) }

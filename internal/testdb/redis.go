@@ -144,6 +144,9 @@ func greetRedis(conn net.Conn, _ string) error {
 	return err
 }
 
+// PID returns the id of the server's process.
+func (s *RedisServer) PID() int { return s.local.process.pid() }
+
 // Addr returns the server's host:port, for the life of the server.
 func (s *RedisServer) Addr() string { return net.JoinHostPort("127.0.0.1", s.local.port) }
 

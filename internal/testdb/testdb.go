@@ -157,6 +157,9 @@ func (s *Server) SocketDSN(database string) string {
 	return s.engine.path(s.DSN(database), s.engine.socket(s.local))
 }
 
+// PID returns the id of the server's process. It works with servers that a test started.
+func (s *Server) PID() int { return s.local.process.pid() }
+
 // Kill ends the server and all its processes by SIGKILL and returns when they
 // are gone. It works with servers made by [Start] only.
 func (s *Server) Kill(t testing.TB) {

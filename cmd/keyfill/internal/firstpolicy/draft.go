@@ -87,7 +87,7 @@ func (f *Input) draftDatabase(ctx context.Context, db *sql.DB, d *dialect.Dialec
 		return nil, err
 	}
 	return first, compareDraft(first, func(cfg *policy.Config) ([]keyfill.Finding, error) {
-		return policycheck.Compare(ctx, &f.Database, cfg, dsn)
+		return policycheck.Compare(ctx, &f.Database, cfg, dsn, 0)
 	})
 }
 

@@ -17,8 +17,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Compare returns the findings about a policy and the database of a DSN.
-func Compare(ctx context.Context, f *database.Address, cfg *policy.Config, dsn string) ([]keyfill.Finding, error) {
+// Compare returns the findings about a policy and the database of a DSN. rate is how many
+// rows a second each table gets, 0 if that is not known.
+func Compare(ctx context.Context, f *database.Address, cfg *policy.Config, dsn string, rate float64) ([]keyfill.Finding, error) {
 	d, facts, err := f.OpenDriver()
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func Compare(ctx context.Context, f *database.Address, cfg *policy.Config, dsn s
 	if err != nil || !facts.ReadsDSN(connector, dsn) {
 		return nil, f.UnreadError()
 	}
-	found, err := check.Run(ctx, check.Options{Tables: tables, Connector: connector, Probe: true})
+	found, err := check.Run(ctx, check.Options{Tables: tables, Connector: connector, Probe: true, Rate: func(string) float64 { return rate }})
 	if err != nil {
 		return nil, err
 	}
