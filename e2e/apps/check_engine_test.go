@@ -32,10 +32,10 @@ func makeEngineTables(t *testing.T, s *harness.Scratch) {
 	}
 }
 
-// standIn answers one question of a driver's connections by another query.
+// standIn sends other texts than a driver's connections are given.
 type standIn struct {
 	driver.Connector
-	question, answer string
+	edit func(text string) string
 }
 
 func (s *standIn) Connect(ctx context.Context) (driver.Conn, error) {
@@ -53,14 +53,11 @@ type standInConn struct {
 }
 
 func (c *standInConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if query == c.of.question {
-		query = c.of.answer
-	}
-	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+	return c.Conn.(driver.QueryerContext).QueryContext(ctx, c.of.edit(query), args)
 }
 
 func (c *standInConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+	return c.Conn.(driver.ExecerContext).ExecContext(ctx, c.of.edit(query), args)
 }
 
 func (c *standInConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
@@ -129,7 +126,12 @@ func TestEngine(t *testing.T) {
 				connector = harness.ConnectorOf(t, s.Driver, s.Server.DSN(harness.DatabaseOf(t, s))+"&search_path=standin%2Cpg_catalog%2Cpublic")
 			}
 			if in.question != "" {
-				connector = &standIn{connector, in.question, in.answer}
+				connector = &standIn{connector, func(text string) string {
+					if text == in.question {
+						return in.answer
+					}
+					return text
+				}}
 			}
 			found, _ := lookWith(t, s, enginePolicy, check.Options{Connector: connector})
 			var warned []string

@@ -43,7 +43,8 @@ var crowdBlocks = []int64{1, 10, 100, 0}
 // simulation of 64 processes may be from the real ones.
 const (
 	crowdRate  = 20.0
-	crowdAlike = 2.0
+	crowdAlike  = 2.0
+	crowdLocked = 3.0
 )
 
 func crowdTable(block int64) string { return fmt.Sprintf("t%d", block) }

@@ -40,6 +40,10 @@ type engine struct {
 	// maxplusone takes, if that is another one. Each is nil if it is not tried.
 	rowLock, greatestLock *locktrial.Trial
 
+	// savepoint tries the savepoints that keys in the caller's transaction need, and returning
+	// the rows that an UPDATE of a state returns. Each is nil if it is not needed, or not tried.
+	savepoint, returning *locktrial.Promise
+
 	// missingRights returns the rights that the user lacks on a table, or, for an empty
 	// name, the rights that it lacks to create one; it is nil if they cannot be known.
 	// grantee returns the user as GRANT names it, empty if that is not known; it is nil if

@@ -6,6 +6,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/check/locktrial"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -78,8 +79,9 @@ func (c *checker) asked(query string) (string, error) {
 	return answer, nil
 }
 
-// lookAtLocks tries the locks that the sources in use rely on, if the caller allows it.
-func (c *checker) lookAtLocks() error {
+// lookAtLocks tries what the sources in use rely on, if the caller allows it: locks,
+// savepoints, and the rows that an UPDATE returns.
+func lookAtLocks(c *checker) error {
 	if !c.o.Probe || c.o.Conn != nil {
 		return nil
 	}
@@ -88,31 +90,53 @@ func (c *checker) lookAtLocks() error {
 		if one.bad || one.single || e.rowLock == nil {
 			continue
 		}
-		if line, used := c.locksRow(name, e); used {
-			if err := c.tryLock(e.rowLock, one, Finding{Line: line}); err != nil {
+		line, used := locksRow(c, name, e)
+		if !used {
+			continue
+		}
+		if err := tryLock(c, e.rowLock, one, Finding{Line: line}); err != nil {
+			return err
+		}
+		if e.returning != nil {
+			if err := tryPromise(c, e.returning, one, Finding{Line: line, Class: FirstInsert}); err != nil {
 				return err
 			}
 		}
 	}
-	trial, one := c.engine.greatestLock, c.stores[""]
-	if trial == nil || one == nil || one.single {
+	one := c.stores[""]
+	if one == nil || one.single {
 		return nil
 	}
+	if f, found := firstKey(c, func(k *table.Column) bool { return k.InTransaction }); found && c.engine.savepoint != nil {
+		if err := tryPromise(c, c.engine.savepoint, one, f); err != nil {
+			return err
+		}
+	}
+	isGreatest := func(k *table.Column) bool {
+		return k.Rule.Source.Kind == policy.KindMaxPlusOne && k.Rule.Source.Lock != policy.LockNone
+	}
+	if f, found := firstKey(c, isGreatest); found && c.engine.greatestLock != nil {
+		return tryLock(c, c.engine.greatestLock, one, f)
+	}
+	return nil
+}
+
+// firstKey returns a finding for the first key column that is meant, with its place alone.
+func firstKey(c *checker, meant func(*table.Column) bool) (f Finding, found bool) {
 	for _, t := range c.targets {
 		for i := range t.table.KeyColumns {
-			k := &t.table.KeyColumns[i]
-			if src := k.Rule.Source; src.Kind == policy.KindMaxPlusOne && src.Lock != policy.LockNone {
-				return c.tryLock(trial, one, Finding{Table: t.found.Name, Column: k.Name, Line: t.lines(i).Source})
+			if k := &t.table.KeyColumns[i]; meant(k) {
+				return Finding{Table: t.found.Name, Column: k.Name, Line: t.lines(i).Source}, true
 			}
 		}
 	}
-	return nil
+	return f, false
 }
 
 // locksRow reports whether a source in use locks a row of keyfill_sequences in a database,
 // and returns the line for a finding about it. On an engine with one writer it is any
 // source whose key depends on the writer's lock.
-func (c *checker) locksRow(name string, e *engine) (line int, used bool) {
+func locksRow(c *checker, name string, e *engine) (line int, used bool) {
 	for _, src := range c.usesOf(name) {
 		if src.Table == nil && (hasRows(c.d, src) || e.rowLock.AlwaysThere()) {
 			used = true
@@ -126,7 +150,7 @@ func (c *checker) locksRow(name string, e *engine) (line int, used bool) {
 
 // tryLock adds f if the lock of a trial does not keep a second session out. A trial that
 // cannot be made, such as for want of a right, shows nothing.
-func (c *checker) tryLock(p *locktrial.Trial, one *openedStore, f Finding) error {
+func tryLock(c *checker, p *locktrial.Trial, one *openedStore, f Finding) error {
 	f.Severity, f.Rule, f.Message, f.Remedy = Error, ruleLock, p.Lost, p.Instead
 	ctx, cancel := context.WithTimeout(c.ctx, storePatience)
 	defer cancel()
@@ -140,5 +164,21 @@ func (c *checker) tryLock(p *locktrial.Trial, one *openedStore, f Finding) error
 		return nil
 	}
 	c.add(f)
+	return nil
+}
+
+// tryPromise adds f if the server does not keep a promise. One that cannot be tried shows
+// nothing.
+func tryPromise(c *checker, p *locktrial.Promise, one *openedStore, f Finding) error {
+	ctx, cancel := context.WithTimeout(c.ctx, storePatience)
+	defer cancel()
+	kept, err := p.Kept(ctx, one.db, one.dialect)
+	if c.ctx.Err() != nil {
+		return err
+	}
+	if err == nil && !kept {
+		f.Severity, f.Rule, f.Message, f.Remedy = Error, ruleLock, p.Lost, p.Instead
+		c.add(f)
+	}
 	return nil
 }

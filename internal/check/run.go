@@ -48,7 +48,7 @@ func RunCounted(ctx context.Context, o Options) ([]Finding, int, error) {
 		{"what stands before MySQL or MariaDB", c.lookAtProxies},
 		{"which servers replicate to each other", c.lookAtTwoWay},
 		{"keyfill's own tables", c.lookAtStateTables},
-		{"the locks", c.lookAtLocks},
+		{"the locks", func() error { return lookAtLocks(c) }},
 		{"the states", c.lookAtStates},
 		{"the rate of the states", func() error { return lookAtRates(c) }},
 		{"the way back", c.lookAtHandbacks},
