@@ -84,11 +84,21 @@ func (f *planFlags) run(cmd *cobra.Command, kind string) error {
 		return out.Flush()
 	}
 	fmt.Fprint(out, summary)
+	product, err := database.Product(cmd.Context(), db, d)
+	if err != nil {
+		return err
+	}
+	if text := database.Remark(product, kindOfPlan[kind], false); text != "" {
+		fmt.Fprintf(out, "%s\n", text)
+	}
 	for i, s := range steps {
 		s.Print(out, i+1)
 	}
 	return out.Flush()
 }
+
+// kindOfPlan is the kind of source that a plan brings into the table, by the plan.
+var kindOfPlan = map[string]string{"there": "sequence", "change": "sequence", "uuid": "uuidv7"}
 
 // onePlan checks that the arguments name one plan.
 func onePlan(_ *cobra.Command, args []string) error {

@@ -168,7 +168,7 @@ func (r *explanations) print(one *inputStatement, ex *explain.Explanation, hint 
 	if r.alone || r.n == 1 && one.file == standardInput {
 		at = nil
 	}
-	printer{r.out, r.colours}.print(one.text, at, r.shown(one, ex), hint)
+	printer{r.out, r.colours, r.policy.remark}.print(one.text, at, r.shown(one, ex), hint)
 }
 
 // finish prints the statement if it was the only one, otherwise the counts.

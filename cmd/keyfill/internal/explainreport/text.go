@@ -18,6 +18,7 @@ const maxPlaces = 8
 type printer struct {
 	w       *bufio.Writer
 	colours terminal.Colours
+	remark  func(table string) string // see Policy.remark
 }
 
 // line prints a labelled line.
@@ -82,6 +83,9 @@ func (p printer) facts(query string, at *inputStatement, in explain.Insert, ex *
 	}
 	if in.Made != "" {
 		p.line("made", "%s: the same values make the same key", in.Made)
+	}
+	if text := p.remark(in.Table); text != "" && in.Action == plans.Fill.String() {
+		p.line("engine", "%s", text)
 	}
 	if in.End != "" {
 		p.line("until", "keys end on %s", in.End)
