@@ -66,6 +66,7 @@ type comparison struct {
 	carriers []carrier // the columns that carry keys in the present statement
 
 	statement int      // its index
+	first     int      // the number of keys before the present INSERT
 	explained bool     // whether the INSERT is only explained and does not run, so that its keys may be equal
 	labels    []string // the texts of the keys, which must all be different
 }
@@ -133,6 +134,7 @@ func (c *comparison) insert(a, b *Insert, wrap Wrap) error {
 		return fmt.Errorf("the INSERT changed, and column %s is not in it", c.rule.Column)
 	}
 	c.filling.Inserts++
+	c.first = len(c.filling.Keys)
 	c.explained = wrap == Explain
 	if slices.Contains(a.Names, c.rule.Column) {
 		c.filling.Listed = true
@@ -334,8 +336,21 @@ func (c *comparison) tailed(value *Node, leaves []*Node) bool {
 	return true
 }
 
+// reported reports whether a value is a key in IF(LAST_INSERT_ID(first), key, key), where
+// first is the key of the INSERT's first row. MySQL and MariaDB then return first from
+// LAST_INSERT_ID(), as after an INSERT whose keys the engine makes.
+func (c *comparison) reported(value *Node, leaves []*Node) bool {
+	sets, chooses := false, false
+	value.Walk(func(n *Node) {
+		sets = sets || strings.EqualFold(n.Label, "LAST_INSERT_ID")
+		chooses = chooses || strings.EqualFold(n.Label, "IF")
+	})
+	return sets && chooses && c.rule.Literal && len(leaves) == 3 && len(c.filling.Keys) > c.first &&
+		leaves[0].Label == c.filling.Keys[c.first].Label && leaves[1].Label == leaves[2].Label
+}
+
 // key notes a value as a key. It returns an error unless the value is one new placeholder
-// or one literal, which may be in a cast, or a column that carries keys.
+// or one literal, which may be in a cast or set LAST_INSERT_ID, or a column that carries keys.
 func (c *comparison) key(value *Node) error {
 	if is, err := c.carried(value); is || err != nil {
 		return err
@@ -353,6 +368,9 @@ func (c *comparison) key(value *Node) error {
 			c.filling.Keys = append(c.filling.Keys, leaves[1]) // the number is an argument too, besides the prefix
 		}
 		return nil
+	}
+	if c.reported(value, leaves) {
+		leaves = leaves[1:2]
 	}
 	if len(leaves) != 1 {
 		return fmt.Errorf("what stands in the key's place is no key")
