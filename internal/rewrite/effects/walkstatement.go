@@ -57,8 +57,12 @@ func (w *walk) sets() words.Left {
 func (w *walk) defines() words.Left {
 	left := words.AllLeft
 	def := &w.words.Define
-	if scan.EqualWord(w.text(w.last), "drop") && w.isAny(def.Drops...) {
-		left &^= words.AnyWay
+	if def.Drops != nil {
+		s := *w
+		drops := scan.EqualWord(s.text(s.last), "drop") || s.accept("or") && s.accept("replace")
+		if drops && s.isAny(def.Drops...) {
+			left &^= words.AnyWay
+		}
 	}
 	if w.Dialect.Grammar.RoutineIsRest && w.isRoutine() {
 		// The rest of the text is the body of the routine, which does not run now.

@@ -27,7 +27,7 @@ type SetWords struct {
 
 // DefineWords are the words that may follow CREATE, ALTER and DROP, by their meaning.
 type DefineWords struct {
-	Drops    []string // kinds of objects that hold tables: the session's current one may be dropped
+	Drops    []string // kinds of objects that hold tables: DROP, and CREATE OR REPLACE, may drop the session's current one
 	Sessions []string // words after ALTER, if the statement concerns only the session
 
 	// Keeps are the kinds of objects that call no function when they are made. It is nil if
