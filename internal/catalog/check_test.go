@@ -144,8 +144,9 @@ var checks = []struct {
 	{"UUID with a prefix in bytes", dialect.MariaDB(), catalog.Key{Layout: asString, Length: 6, Text: true, Prefixed: true}, []string{"varbin6", "bin6", "ci"}, map[string]string{
 		"bin7": "the column does not take such keys: binary(7) takes bytes, and the keys are text: say layout: binary, which stores the UUID alone, or make it a text column of 6 characters",
 	}},
-	{"UUID with a prefix on SQL Server", dialect.SQLServer(), catalog.Key{Layout: asString, Length: 30, Text: true, Prefixed: true}, []string{"char36"}, map[string]string{
-		"uuid": "the column does not take such keys: uuid takes UUIDs, and the keys have a prefix: say layout: sequential_at_end, which stores the UUID alone, or make it a text column of 30 characters",
+	{"UUID with a prefix on SQL Server", dialect.SQLServer(), catalog.Key{Layout: asString, Length: 30, Text: true, Prefixed: true}, []string{"text"}, map[string]string{
+		"char36": "the column does not take such keys: char(36) fills keys of 30 characters up with spaces, with which no program reads them: make it a varchar",
+		"uuid":   "the column does not take such keys: uuid takes UUIDs, and the keys have a prefix: say layout: sequential_at_end, which stores the UUID alone, or make it a text column of 30 characters",
 	}},
 	{"at the end", dialect.SQLServer(), catalog.Key{Layout: atEnd, Length: 36, COMB: true}, []string{"uuid", "char36"}, nil},
 	{"bytes", dialect.MySQL(), catalog.Key{Layout: asBinary}, []string{"bin16", "bytea", "any", "other"}, map[string]string{
