@@ -234,6 +234,16 @@ func TestPeriodClockMoves(t *testing.T) {
 		{policy.Period{Every: "day", Zone: "America/New_York"}, "{year}{month:02}{day:02}/{n}", "2025-03-09T04:59:59Z", "20250308/1"},
 		{policy.Period{Every: "day", Zone: "America/New_York"}, "{year}{month:02}{day:02}/{n}", "2025-03-09T05:00:00Z", "20250309/1"},
 		{policy.Period{Every: "day", Zone: "America/New_York"}, "{year}{month:02}{day:02}/{n}", "2025-03-10T04:00:00Z", "20250310/1"},
+		{policy.Period{Every: "day", Zone: "Europe/Berlin"}, "E{year}{month:02}{day:02}/{n}", "2026-10-25T00:30:00Z", "E20261025/1"}, // 02:30
+		{policy.Period{Every: "day", Zone: "Europe/Berlin"}, "E{year}{month:02}{day:02}/{n}", "2026-10-25T01:30:00Z", "E20261025/2"}, // 02:30 again
+		{policy.Period{Every: "day", Zone: "Europe/Berlin"}, "E{year}{month:02}{day:02}/{n}", "2026-10-25T22:59:59Z", "E20261025/3"},
+		{policy.Period{Every: "day", Zone: "Europe/Berlin"}, "E{year}{month:02}{day:02}/{n}", "2026-10-25T23:00:00Z", "E20261026/1"},
+		{policy.Period{Every: "day", Zone: "Australia/Lord_Howe"}, "L{year}{month:02}{day:02}/{n}", "2026-04-04T13:00:00Z", "L20260405/1"},
+		{policy.Period{Every: "day", Zone: "Australia/Lord_Howe"}, "L{year}{month:02}{day:02}/{n}", "2026-04-05T13:29:59Z", "L20260405/2"}, // half an hour more
+		{policy.Period{Every: "day", Zone: "Australia/Lord_Howe"}, "L{year}{month:02}{day:02}/{n}", "2026-04-05T13:30:00Z", "L20260406/1"},
+		{policy.Period{Every: "day", Zone: "Australia/Lord_Howe"}, "L{year}{month:02}{day:02}/{n}", "2026-04-05T13:29:59Z", "L20260405/3"}, // the clock goes back
+		{policy.Period{Every: "year", Zone: "Pacific/Kiritimati"}, "K{year}-{n}", "2025-12-31T10:00:00Z", "K2026-1"},
+		{policy.Period{Every: "year", Zone: "Etc/GMT+12"}, "W{year}-{n}", "2026-01-01T11:59:59Z", "W2025-1"},
 	}
 	harness.Each(t, crowdEngines, func(t *testing.T, s *harness.Scratch) {
 		if s.IsPostgres() {

@@ -217,8 +217,9 @@ func (s *ScopeRows) parentsOf(ctx context.Context, g *relation.Session, rows [][
 				return nil, err
 			}
 		}
-		one.row = s.Scope.RowFor(one.values)
-		if s.Date != nil {
+		if s.Date == nil {
+			one.row = s.Scope.RowFor(one.values)
+		} else {
 			period, err := s.Date.Period(ctx, g, row[len(s.Columns)])
 			if err != nil {
 				return nil, err

@@ -139,11 +139,12 @@ const (
 	foundAgain // the row fits, or another period begins: the next try may succeed
 )
 
-// arguments returns the arguments of the statements of a draw.
-func (d draw) arguments() engine.Values {
+// arguments returns the arguments of the statements of a draw. parameters is the text that the
+// row has, or gets with the period's first number.
+func (d draw) arguments(parameters string) engine.Values {
 	v := engine.Values{
 		Name: d.row.Name, Count: d.n, Floor: int64(1), Limit: d.limit(),
-		Old: ParentParameters, Parameters: d.scope.Periods.parameters(),
+		Old: ParentParameters, Parameters: parameters,
 	}
 	if d.byClock {
 		v.Begin, v.End = d.instants()
@@ -168,7 +169,7 @@ func (d draw) take(ctx context.Context) (got Taken, f found, err error) {
 	if err := d.store.Proof.Prepare(ctx); err != nil {
 		return got, foundNothing, err
 	}
-	answer, err := d.store.Update(ctx, statements.Reserve, d.arguments())
+	answer, err := d.store.Update(ctx, statements.Reserve, d.arguments(d.scope.Periods.parameters()))
 	if err != nil || answer == nil {
 		return got, foundNothing, err
 	}
@@ -194,9 +195,7 @@ func (d draw) takeKnown(ctx context.Context) (got Taken, f found, err error) {
 	if err := d.store.Proof.Prepare(ctx); err != nil {
 		return got, foundNothing, err
 	}
-	v := d.arguments()
-	v.Parameters = known
-	answer, err := d.store.Update(ctx, statements.Reserve, v)
+	answer, err := d.store.Update(ctx, statements.Reserve, d.arguments(known))
 	if err != nil || answer == nil {
 		d.scope.Periods.drawn.remove(d.row.Name)
 		return got, foundNothing, err
@@ -243,7 +242,7 @@ func (d draw) takeLocked(ctx context.Context) (got Taken, f found, err error) {
 // takeOn reserves the numbers of a draw on a connection whose transaction is open: it reads
 // the row by a query, which locks it, and then replaces its next value.
 func (d draw) takeOn(ctx context.Context, c store.Conn, query string) (got Taken, f found, err error) {
-	form, v := d.form(), d.arguments()
+	form, v := d.form(), d.arguments(d.scope.Periods.parameters())
 	answer, err := c.Query(ctx, query, d.store.Engine.Period(form).Locked.Bind(v))
 	if err != nil || answer == nil {
 		return got, foundNothing, err
