@@ -214,7 +214,7 @@ newest: export GOTOOLCHAIN = $(NEWEST)
 newest: export GOWORK = off
 newest: servers
 	go test -count=1 $(TESTFLAGS) .
-	cd keyfillgorm && go test -count=1 $(TESTFLAGS) .
+	cd keyfillgorm && GOWORK=$(CURDIR)/e2e.work go test -count=1 $(TESTFLAGS) .
 	cd e2e && KEYFILL_TEST_REQUIRE=1 go test -count=1 $(TESTFLAGS) ./columnscan
 
 oldest: servers testrun
