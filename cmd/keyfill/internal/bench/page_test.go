@@ -175,7 +175,7 @@ func TestNoWinner(t *testing.T) {
 		if strings.Contains(verdict, " is stored fastest") != c.winner {
 			t.Errorf("%s: %s", name, verdict)
 		}
-		if want := "cannot tell the fastest: block; uuidv7, 16 bytes. Measure more rounds than --rounds 3."; !c.winner && !strings.Contains(verdict, want) {
+		if want := "cannot distinguish the fastest one of block; uuidv7, 16 bytes. Measure more rounds than --rounds 3."; !c.winner && !strings.Contains(verdict, want) {
 			t.Errorf("%s: %s\nlacks %q", name, verdict, want)
 		}
 	}

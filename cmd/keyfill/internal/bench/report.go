@@ -163,7 +163,7 @@ func (r *Report) layoutVerdict() string {
 		}
 	}
 	if len(as) > 0 {
-		return fmt.Sprintf("Of the keys that keyfill makes, this run cannot tell the fastest: %s. Measure more rounds than --rounds %d.",
+		return fmt.Sprintf("Of the keys that keyfill makes, this run cannot distinguish the fastest one of %s. Measure more rounds than --rounds %d.",
 			strings.Join(append([]string{best.Key}, as...), "; "), r.Rounds)
 	}
 	return fmt.Sprintf("Of the keys that keyfill makes, %s is stored fastest: %s times the time of the engine's own.", best.Key, times(best.Ratio))
