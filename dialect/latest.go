@@ -1,5 +1,7 @@
 package dialect
 
+import "strings"
+
 // Latest holds how a query reads the rows that were stored last on the server of the
 // session: not the rows that a transaction saw when it began, and not the rows of a
 // replica that a proxy asks.
@@ -24,6 +26,10 @@ type Latest struct {
 	// query that waits does not see them.
 	Dirty bool
 
+	// Primary is a comment at the beginning of a query for which proxies send it to the
+	// primary and not to a standby. It is empty if no proxy reads such a comment.
+	Primary string
+
 	// Gaps reports whether a query with Lock or NoWait locks the gap around a row that it
 	// does not find, and more than the rows that it finds if it names several. Then each
 	// row is read by a query of its own.
@@ -38,9 +44,20 @@ type Latest struct {
 var mysqlLatest = Latest{Lock: " FOR UPDATE", NoWait: " FOR UPDATE NOWAIT", Gaps: true, Wait: " LOCK IN SHARE MODE", LeftOut: "SHOW WARNINGS", Dirty: true}
 
 // PostgreSQL 18 documentation, section 13.3.2: FOR KEY SHARE waits only for
-// transactions that delete the row or change its key.
-var postgresLatest = Latest{Lock: " FOR KEY SHARE", NoWait: " FOR KEY SHARE NOWAIT"}
+// transactions that delete the row or change its key. The comment is the one of Pgpool-II
+// 4.3, "Load Balancing": it sends a query that begins so to the primary, also in a
+// transaction that has written nothing.
+var postgresLatest = Latest{Primary: "/*NO LOAD BALANCE*/ ", Lock: " FOR KEY SHARE", NoWait: " FOR KEY SHARE NOWAIT"}
 
 // Transact-SQL reference, "SET TRANSACTION ISOLATION LEVEL": under READ UNCOMMITTED a
 // session sees rows that are not committed.
 var sqlserverLatest = Latest{Dirty: true}
+
+// ToPrimary returns a query of keyfill's own with Primary before it. Other statements than a
+// SELECT go to the primary without it, and stay as they are.
+func (l *Latest) ToPrimary(query string) string {
+	if l.Primary != "" && strings.HasPrefix(query, "SELECT") {
+		return l.Primary + query
+	}
+	return query
+}

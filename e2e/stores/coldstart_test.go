@@ -86,7 +86,7 @@ func questions(spy *harness.Spy) (asked []string) {
 // withoutPlace leaves out the first question where it is for the place. A connection that is
 // wrapped, as a spy's, is asked again each time that it comes back from the pool.
 func withoutPlace(asked []string) []string {
-	if len(asked) > 0 && strings.HasPrefix(asked[0], "SELECT CAST(pg_catalog.current_schemas") {
+	if len(asked) > 0 && strings.Contains(asked[0], "SELECT CAST(pg_catalog.current_schemas") {
 		return asked[1:]
 	}
 	return asked

@@ -169,11 +169,16 @@ func (o *ownConn) QueryContext(ctx context.Context, query string, args []driver.
 	return sentOwn(o, query, func(text string) (driver.Rows, error) { return o.queryer.QueryContext(ctx, text, args) })
 }
 
+// text returns the text of a statement of keyfill's own as it is sent.
+func (o *ownConn) text(query string) string {
+	return o.server.Dialect().Latest.ToPrimary(query) + o.mark
+}
+
 // sentOwn sends a statement of keyfill's own. If its prepared statement is gone, the
 // attempt has had no effect, and the statement is sent once more with another text. In a
 // transaction the second attempt fails too, and sentOwn returns the first error.
 func sentOwn[T any](o *ownConn, query string, send func(text string) (T, error)) (answer T, err error) {
-	answer, err = send(query + o.mark)
+	answer, err = send(o.text(query))
 	switch {
 	case err == nil:
 		return answer, nil
@@ -185,7 +190,7 @@ func sentOwn[T any](o *ownConn, query string, send func(text string) (T, error))
 	mark := o.mark
 	o.learn(err)
 	o.forget()
-	again, failed := send(query + o.mark)
+	again, failed := send(o.text(query))
 	switch {
 	case IsForgotten(failed):
 		o.mark = mark // a new text fails in the same way, so the error is not about a prepared statement
@@ -198,7 +203,7 @@ func sentOwn[T any](o *ownConn, query string, send func(text string) (T, error))
 
 // PrepareContext prepares a statement of keyfill's own, which is closed after its use.
 func (o *ownConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	return o.preparer.PrepareContext(ctx, query+o.mark)
+	return o.preparer.PrepareContext(ctx, o.text(query))
 }
 
 // CheckNamedValue lets the driver's connection check an argument.

@@ -19,7 +19,7 @@ func New(d *dialect.Dialect, db *sql.DB) *Store { return NewRandom(d, db, rand.I
 // function must be safe for concurrent use.
 func NewRandom(d *dialect.Dialect, db *sql.DB, random func(n int64) int64) *Store {
 	e := engine.Of(d)
-	p := pool{db, d, random, writerFor(e, db)}
+	p := pool{db, d, random, toPrimary(d, writerFor(e, db))}
 	r := newStore(d, p)
 	if e.Path.Holders != "" {
 		r = newStore(d, &emptyPath{pool: p, holders: e.Path.Holders})

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/drivers"
 	"github.com/keyfill/keyfill/internal/store/engine"
@@ -14,6 +15,20 @@ import (
 // argWriter writes the arguments of a statement into its text. It returns the text, and
 // nil, or the statement as it is if the arguments have to be bound.
 type argWriter func(query string, args []any) (string, []any)
+
+// toPrimary returns an argWriter that also lets proxies send queries to the primary; write
+// if the dialect has no comment for that.
+func toPrimary(d *dialect.Dialect, write argWriter) argWriter {
+	if d.Latest.Primary == "" {
+		return write
+	}
+	return func(query string, args []any) (string, []any) {
+		if query = d.Latest.ToPrimary(query); write == nil {
+			return query, args
+		}
+		return write(query, args)
+	}
+}
 
 // writerFor returns the argWriter for connections of the store's pool; nil if the driver
 // binds arguments in one round trip.

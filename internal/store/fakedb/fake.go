@@ -45,6 +45,12 @@ var (
 	ErrLate    = errors.New("late")
 )
 
+// withoutComment returns a query as an engine reads it, which leaves out the comment for
+// proxies.
+func withoutComment(query string) string {
+	return strings.TrimPrefix(query, dialect.PostgreSQL().Latest.Primary)
+}
+
 func (f *DB) note(format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,6 +68,7 @@ func (f *DB) Lines() string {
 
 // run logs a statement and returns its answer.
 func (f *DB) run(query string, args []driver.NamedValue) (Reply, error) {
+	query = withoutComment(query)
 	text := query
 	for i, arg := range args {
 		if arg.Ordinal != i+1 {
