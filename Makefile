@@ -86,6 +86,8 @@
 #	                    what becomes of INSERTs then into e2e/faults/testdata/losses.txt and
 #	                    docs/guarantees.md: look at the difference. LOSSES='etcd|Redis' for
 #	                    some stores; 10 minutes
+#	make replicas       promotes standbys under load, and writes what became of the keys of
+#	                    each source into docs/replicas.md; 5 minutes
 #	make reference      docs/reference.md, from the JSON Schema of the policy file
 #	make release        the command for six platforms by VERSION=v1.2.3, with checksums and
 #	                    lists of its modules, into DIST=dist: all of it built twice and
@@ -165,7 +167,7 @@ VULNDB    ?=
 golangci    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test testrun race everything loaded quick faults coverage newest oldest oldsqlite lint sim soak roundtrips bench cost profiles layouts charts benchmarks approaches fuzz corpus suites losses reference release tag demo servers
+.PHONY: test testrun race everything loaded quick faults coverage newest oldest oldsqlite lint sim soak roundtrips bench cost profiles layouts charts benchmarks approaches fuzz corpus suites losses replicas reference release tag demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed. Tests wait for servers, processes
@@ -366,6 +368,10 @@ suites: servers
 losses: servers
 	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
 		../scripts/quickly go test ./faults -count=1 -timeout=2h -run '^TestLosses$$/$(LOSSES)' $(TESTFLAGS) -update
+
+replicas: servers
+	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
+		../scripts/quickly go test ./faults -count=1 -timeout=1h -v -run '^TestPromoted$$' $(TESTFLAGS) -update
 
 reference:
 	go test ./policy -run '^TestSchemaIsUpToDate$$' -update

@@ -10,6 +10,8 @@
 //     transactions in favour of others. "make soak" cuts 100,000 times.
 //   - loss: the state of a source is lost, and INSERTs then have the results in
 //     docs/guarantees.md: see TestLosses. "make losses" writes that table.
+//   - replica: a standby is promoted under load, or gets the reads of a proxy: see
+//     TestPromoted. "make replicas" writes the table in docs/replicas.md.
 //
 // The name of a file begins with its topic; the files of faults have no prefix.
 package faults
