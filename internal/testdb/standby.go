@@ -51,6 +51,10 @@ func PostgreSQLReplication() *Replication {
 		reached:  "SELECT CASE WHEN pg_last_wal_replay_lsn() >= '%s' THEN 1 ELSE 0 END",
 		rewind: func(l *local, port string) ([]string, error) {
 			found, err := findEach("pg_rewind")
+			if err == nil {
+				// It lets postgres recover the data first, without the options of serve.
+				err = setPostgreSQL(l, "wal_log_hints", "on")
+			}
 			return []string{found["pg_rewind"], "--no-sync", "--target-pgdata=" + l.data, "--source-server=" + conninfoOf(port) + " dbname=postgres"}, err
 		},
 	}
@@ -59,12 +63,17 @@ func PostgreSQLReplication() *Replication {
 func conninfoOf(port string) string { return "host=127.0.0.1 port=" + port + " user=postgres" }
 
 func followPostgreSQL(l *local, port string) error {
+	return errors.Join(setPostgreSQL(l, "primary_conninfo", conninfoOf(port)), os.WriteFile(filepath.Join(l.data, "standby.signal"), nil, 0o644))
+}
+
+// setPostgreSQL adds a setting to the data folder of a server that does not run.
+func setPostgreSQL(l *local, name, value string) error {
 	settings, err := os.OpenFile(filepath.Join(l.data, "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(settings, "primary_conninfo = '%s'\n", conninfoOf(port))
-	return errors.Join(err, settings.Close(), os.WriteFile(filepath.Join(l.data, "standby.signal"), nil, 0o644))
+	_, err = fmt.Fprintf(settings, "%s = '%s'\n", name, value)
+	return errors.Join(err, settings.Close())
 }
 
 // MariaDBReplication returns asynchronous replication of MariaDB by GTIDs. The servers keep
