@@ -87,6 +87,9 @@ func (p printer) facts(query string, at *inputStatement, in explain.Insert, ex *
 	if text := p.remark(in.Table); text != "" && in.Action == plans.Fill.String() {
 		p.line("engine", "%s", text)
 	}
+	if text := p.remark(in.Table); text != "" && in.Action == plans.Fill.String() {
+		p.line("engine", "%s", text)
+	}
 	if in.End != "" {
 		p.line("until", "keys end on %s", in.End)
 	}
