@@ -56,6 +56,9 @@
 #	make rollout        what a rolling restart costs in integers, waits and requests, by
 #	                    source and store: PROCESSES=3,16,64 STORES=MariaDB,PostgreSQL,etcd;
 #	                    half an hour
+#	make crowd          rows and reservations a second of 10 to 10,000 processes, on each store:
+#	                    64 real ones, which are compared with the simulation of the others:
+#	                    CROWD='PostgreSQL|etcd' for some stores; half an hour
 #	make layouts        ROWS=2000000 into a table by engine and layout of the key, time and
 #	                    size: ENGINES=PostgreSQL,MariaDB,SQLite for some; half an hour
 #	make charts         draws the tables of docs/performance.md into docs/charts
@@ -145,6 +148,8 @@ PAGE    ?= docs/performance.md
 # Of what "make rollout" measures; STORES empty: all, and the tables go to docs/kubernetes.md.
 PROCESSES ?= 3,16,64
 STORES    ?=
+# The stores of "make crowd", separated by |; empty: all, and the tables go to PAGE.
+CROWD ?=
 # Of what "make approaches" measures; empty: all. See bench/approaches.
 CONNECTIONS ?=
 ENGINES     ?=
@@ -167,7 +172,7 @@ VULNDB    ?=
 golangci    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test testrun race everything loaded quick faults coverage newest oldest oldsqlite lint sim soak roundtrips bench cost profiles layouts charts benchmarks approaches fuzz corpus suites losses replicas reference release tag demo servers
+.PHONY: test testrun race everything loaded quick faults coverage newest oldest oldsqlite lint sim soak roundtrips bench cost profiles layouts crowd charts benchmarks approaches fuzz corpus suites losses replicas reference release tag demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed. Tests wait for servers, processes
@@ -322,6 +327,11 @@ profiles: servers
 		KEYFILL_PROFILES_FOLDER="$(abspath $(RESULTS))/profiles" \
 		KEYFILL_BENCH_JSON="$(abspath $(RESULTS))/profiles.json" KEYFILL_BENCH_PAGE="$(abspath $(PAGE))" \
 		go test -count=1 -timeout=1h -run '^TestProfiles$$' $(TESTFLAGS)
+
+crowd: servers
+	cd e2e/stores && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
+		KEYFILL_CROWD=1 KEYFILL_CROWD_STORES='$(CROWD)' KEYFILL_CROWD_PAGE=$(if $(CROWD),,"$(abspath $(PAGE))") \
+		go test -count=1 -timeout=3h -run '^TestCrowd$$' $(TESTFLAGS)
 
 layouts: servers
 	cd bench/layouts && GOWORK=off KEYFILL_TEST_REQUIRE=1 \

@@ -6,6 +6,7 @@ const askVersion = "SELECT version()"
 const (
 	cockroachUUID  = "github.com/cockroachdb/docs/pull/20031 (manual from v24.1 on)"
 	cockroachHash  = "CockroachDB manual v25.3, Hash-sharded indexes"
+	cockroachTypes = "github.com/cockroachdb/cockroach/pull/96828 and issue 108657"
 	cockroachLocks = "github.com/cockroachdb/cockroach/issues/13546 and pull request 168353"
 
 	yugabyteLocks = "YugabyteDB manual, Explicit locking (stable)"
@@ -30,14 +31,18 @@ const (
 // hashed is the cure for rising keys on CockroachDB.
 const hashed = "take kind: uuidv4 or scatter; or make the index hash-sharded: PRIMARY KEY (id) USING HASH"
 
+// uncollated is the cure where keyfill's tables are not made as "keyfill ddl" prints them.
+const uncollated = "make the tables that keyfill ddl prints, without COLLATE"
+
 var cockroachDB = Product{
 	Name: "cockroachdb", Title: "CockroachDB", Family: FamilyPostgreSQL,
 	Signs: []Sign{{askVersion, "CockroachDB", "github.com/transact-rs/sqlx/pull/1762"}},
 	Advice: [Uses]Advice{
 		UseRandom:    {FitYes, "the manual names UUIDs of version 4", "", cockroachUUID},
 		UseTime:      {FitHot, "keys that rise end in one range, which cannot be split by load", hashed, cockroachHash},
-		UseScattered: {FitYes, "permuted integers do not rise", "", cockroachHash},
+		UseScattered: {FitCare, "permuted integers do not rise; no column is made with COLLATE \"C\", which keyfill's tables say", uncollated, cockroachTypes},
 		UseRising:    {FitHot, "keys that rise end in one range, which cannot be split by load", hashed, cockroachHash},
+		UseJoined:    {FitCare, "no column is made with COLLATE \"C\", which keyfill's tables say", uncollated, cockroachTypes},
 		UseGreatest: {FitCare, "session advisory locks exclude no other session, and the lock of a transaction, which keyfill takes, is in versions of 2026 on only",
 			"see what keyfill check says of the lock; or take kind: sequence", cockroachLocks},
 		UseNative: {FitHot, "keys of an ordered sequence end in one range", hashed, cockroachHash},

@@ -187,6 +187,38 @@ func TestConformanceFindsFaults(t *testing.T) {
 	}
 }
 
+// TestConformanceOnCockroachDB: a server that has no columns with COLLATE "C", and one value
+// alone of standard_conforming_strings, as CockroachDB, keeps the claims about texts and
+// settings.
+func TestConformanceOnCockroachDB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts a server")
+	}
+	standIn := &fault{query: func(query string) string {
+		query = strings.ReplaceAll(query, ` COLLATE "C"`, ` COLLATE "no such"`)
+		query = strings.ReplaceAll(query, "standard_conforming_strings = off", "standard_conforming_strings = none")
+		return strings.ReplaceAll(query, "SELECT version()", "SELECT 'CockroachDB CCL v25.3.0 (x86_64-pc-linux-gnu)'")
+	}}
+	s := conformanceServer(t, "pgx")
+	target := s.target()
+	target.Wrap = standIn.wrap
+	var out bytes.Buffer
+	report, err := conformance.Run(t.Context(), target, conformance.Options{
+		Rows: 3000, Rate: 1_000_000, Shared: true, Child: testChild(""), Only: []string{"order/uuidv7, string", "order/ulid, string", "session/settings"}, Out: &out,
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	if len(report.Claims) != 3 {
+		t.Errorf("%d claims, want 3", len(report.Claims))
+	}
+	for _, c := range report.Claims {
+		if c.Result != conformance.Shown {
+			t.Errorf("%s is %s: %s\n%s", c.Name, c.Result, c.Seen, &out)
+		}
+	}
+}
+
 func (f *fault) isFound(t *testing.T, s *server) {
 	target := s.target()
 	target.Wrap = f.wrap

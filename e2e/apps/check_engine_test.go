@@ -74,7 +74,7 @@ var standIns = []struct {
 	answer   string
 	warned   []string // the tables with a warning
 }{
-	{title: "CockroachDB", on: harness.PgxDefault, warned: []string{"greatest", "rising", "v7"},
+	{title: "CockroachDB", on: harness.PgxDefault, warned: []string{"greatest", "joined", "rising", "scattered", "v7"},
 		make: hiding("CockroachDB CCL v25.3.0 (x86_64-pc-linux-gnu, built 2025/08/04 17:00:00, go1.23.7)")},
 	{title: "YugabyteDB", on: harness.PQDefault, warned: []string{"greatest", "rising", "v7"},
 		make: hiding("PostgreSQL 11.2-YB-2.5.1.0-b0 on x86_64-pc-linux-gnu, 64-bit")},

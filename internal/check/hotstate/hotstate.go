@@ -23,15 +23,15 @@ const nearShare = 0.5
 func LimitOf(d *dialect.Dialect, driver string) Limit {
 	switch {
 	case driver == "etcd":
-		return 1500
+		return 550
 	case driver == "redis":
 		return 1500
 	case d == nil:
 		return 0
 	case d.Family == dialect.FamilyMySQL:
-		return 1500
+		return 480
 	case d.Family == dialect.FamilyPostgreSQL:
-		return 1500
+		return 290
 	}
 	return 0
 }

@@ -161,18 +161,26 @@ func trySettings(ctx context.Context, r *run) (_ outcome, err error) {
 		return outcome{}, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	stored := int64(0)
+	stored, tried := int64(0), 0
 	for i, s := range r.engine.settings {
 		conn, err := db.Conn(ctx)
 		if err != nil {
 			return outcome{}, err
 		}
-		err = execAll(ctx, conn, s.set, s.text)
+		err = execAll(ctx, conn, s.set)
+		isSet := !sqlcode.Answered(err) // CockroachDB knows standard_conforming_strings = on alone: pkg/sql/vars.go
+		if err == nil {
+			err = execAll(ctx, conn, s.text)
+		}
 		// The session is closed, so that its setting serves no later claim.
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-		if err != nil {
+		switch {
+		case !isSet:
+			continue
+		case err != nil:
 			return outcome{}, err
 		}
+		tried++
 		n, err := r.number(ctx, "SELECT COUNT(*) FROM kf_orders")
 		if err != nil {
 			return outcome{}, err
@@ -181,6 +189,9 @@ func trySettings(ctx context.Context, r *run) (_ outcome, err error) {
 			return refused("with setting %d the text stores %d rows, want %d", i+1, n-stored, s.rows), nil
 		}
 		stored = n
+	}
+	if tried == 0 {
+		return notTried("the server takes none of the settings that change what this text means"), nil
 	}
 	return shown(stored), nil
 }

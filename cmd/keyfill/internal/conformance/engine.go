@@ -55,7 +55,19 @@ type noticed struct {
 
 const notSeen = "this user may not see other sessions: grant the right, or"
 
-// engines are the engines, by family.
+// engines are the engines, by family. The tests of this repository run their statements on
+// PostgreSQL, MariaDB and SQLite. Beside each statement of the other families is the page of
+// the manual that describes it. The statements of PostgreSQL and MySQL are described for
+// other servers of the family on these pages:
+//
+//	MySQL 8.4 Reference Manual   CREATE DATABASE, DROP DATABASE, The INFORMATION_SCHEMA
+//	                             PROCESSLIST Table, … USER_PRIVILEGES Table, Server SQL
+//	                             Modes, The ascii Character Set
+//	TiDB manual                  PROCESSLIST, USER_PRIVILEGES, SQL Mode, Character Set and
+//	                             Collation, System Variables
+//	CockroachDB manual           CREATE SCHEMA, DROP SCHEMA (RESTRICT is the default),
+//	                             pg_catalog, CREATE SEQUENCE
+//	YugabyteDB manual            CREATE SCHEMA, DROP SCHEMA, Catalog objects and views
 var engines = map[dialect.Family]*engine{
 	dialect.FamilyPostgreSQL: {
 		version: "SELECT version()",
@@ -81,7 +93,7 @@ ORDER BY CASE c.relname WHEN 'keyfill_conformance' THEN 2 ELSE 1 END, CASE c.rel
 		returning: "INSERT INTO kf_orders (note) VALUES (?), (?), (?) RETURNING id, note",
 		settings: []setting{
 			{"SET standard_conforming_strings = on", twoWays, 2},
-			{"SET standard_conforming_strings = off", twoWays, 1},
+			{"SET standard_conforming_strings = off", twoWays, 1}, // CockroachDB refuses it: see trySettings
 		},
 		sequence: "CREATE SEQUENCE kf_numbers INCREMENT BY 50",
 	},
@@ -123,30 +135,35 @@ ORDER BY CASE c.relname WHEN 'keyfill_conformance' THEN 2 ELSE 1 END, CASE c.rel
 		mark:      "keyfill_conformance",
 	},
 	dialect.FamilySQLServer: {
-		version: "SELECT @@VERSION",
-		create:  "CREATE DATABASE %[1]s",
-		names:   "SELECT name FROM sys.databases WHERE name LIKE 'keyfill!_conformance!_%' ESCAPE '!' ORDER BY name",
-		tables:  "SELECT COUNT(*) FROM %[1]s.sys.tables WHERE name <> 'keyfill_conformance'",
-		drop:    []string{"ALTER DATABASE %[1]s SET SINGLE_USER WITH ROLLBACK IMMEDIATE", "DROP DATABASE %[1]s"},
+		// Pages of learn.microsoft.com/sql, of SQL Server 2022; none of these was run.
+		version: "SELECT @@VERSION",                                                                                  // t-sql/functions/version-transact-sql-configuration-functions
+		create:  "CREATE DATABASE %[1]s",                                                                             // t-sql/statements/create-database-transact-sql
+		names:   "SELECT name FROM sys.databases WHERE name LIKE 'keyfill!_conformance!_%' ESCAPE '!' ORDER BY name", // sys.databases; t-sql/language-elements/like-transact-sql
+		tables:  "SELECT COUNT(*) FROM %[1]s.sys.tables WHERE name <> 'keyfill_conformance'",                         // sys.tables; t-sql/language-elements/transact-sql-syntax-conventions, multipart names
+		drop:    []string{"ALTER DATABASE %[1]s SET SINGLE_USER WITH ROLLBACK IMMEDIATE", "DROP DATABASE %[1]s"},     // relational-databases/databases/set-a-database-to-single-user-mode
 		mark:    "%[1]s.dbo.keyfill_conformance",
 		noticed: []noticed{
+			// t-sql/functions/has-perms-by-name-transact-sql; sys.dm_exec_sessions
 			{query: "SELECT CASE WHEN HAS_PERMS_BY_NAME(NULL, NULL, 'VIEW SERVER STATE') = 1 THEN 0 ELSE 1 END", what: notSeen},
 			{query: "SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE is_user_process = 1 AND session_id <> @@SPID", what: "other sessions are at work"},
 		},
 		number: "bigint", text: "nvarchar(60)", long: "nvarchar(300)", decimal: "decimal(20,2)", uuid: "uniqueidentifier",
 		ascii:     "char(%d) COLLATE Latin1_General_100_BIN2",
-		returning: "INSERT INTO kf_orders (note) OUTPUT inserted.id, inserted.note VALUES (?), (?), (?)",
-		sequence:  "CREATE SEQUENCE kf_numbers AS bigint START WITH 1 INCREMENT BY 50",
+		returning: "INSERT INTO kf_orders (note) OUTPUT inserted.id, inserted.note VALUES (?), (?), (?)", // t-sql/queries/output-clause-transact-sql
+		sequence:  "CREATE SEQUENCE kf_numbers AS bigint START WITH 1 INCREMENT BY 50",                   // t-sql/statements/create-sequence-transact-sql: without START WITH it begins at the least bigint
 	},
 	dialect.FamilyOracle: {
-		version: "SELECT banner_full FROM v$version",
-		create:  "CREATE USER %[1]s NO AUTHENTICATION DEFAULT TABLESPACE users QUOTA UNLIMITED ON users",
-		use:     "ALTER SESSION SET CURRENT_SCHEMA = %[1]s",
-		names:   "SELECT LOWER(username) FROM all_users WHERE username LIKE 'KEYFILL!_CONFORMANCE!_%' ESCAPE '!' ORDER BY username",
-		tables:  "SELECT COUNT(*) FROM all_tables WHERE owner = UPPER('%[1]s') AND table_name <> 'KEYFILL_CONFORMANCE'",
-		drop:    []string{"DROP USER %[1]s CASCADE"},
+		// Oracle Database 23ai, SQL Language Reference (SQLRF) and Database Reference (REFRN);
+		// none of these was run.
+		version: "SELECT banner_full FROM v$version",                                                                                // REFRN, V$VERSION: BANNER_FULL from 18c on
+		create:  "CREATE USER %[1]s NO AUTHENTICATION DEFAULT TABLESPACE users QUOTA UNLIMITED ON users",                            // SQLRF, CREATE USER: NO AUTHENTICATION from 18c on
+		use:     "ALTER SESSION SET CURRENT_SCHEMA = %[1]s",                                                                         // SQLRF, ALTER SESSION
+		names:   "SELECT LOWER(username) FROM all_users WHERE username LIKE 'KEYFILL!_CONFORMANCE!_%' ESCAPE '!' ORDER BY username", // REFRN, ALL_USERS; SQLRF, Pattern-matching Conditions
+		tables:  "SELECT COUNT(*) FROM all_tables WHERE owner = UPPER('%[1]s') AND table_name <> 'KEYFILL_CONFORMANCE'",             // REFRN, ALL_TABLES
+		drop:    []string{"DROP USER %[1]s CASCADE"},                                                                                // SQLRF, DROP USER
 		mark:    "%[1]s.keyfill_conformance",
 		noticed: []noticed{
+			// REFRN, V$SESSION: TYPE; SQLRF, SYS_CONTEXT: SID of USERENV
 			{query: "SELECT COUNT(*) FROM v$session WHERE type = 'USER' AND sid <> SYS_CONTEXT('USERENV', 'SID')", what: "other sessions are at work"},
 		},
 		number: "NUMBER(19)", text: "VARCHAR2(60)", long: "VARCHAR2(300)", decimal: "NUMBER(20,2)", uuid: "RAW(16)",

@@ -49,7 +49,8 @@ type run struct {
 	engine  *engine
 	db      *sql.DB // in the schema, without keyfill
 	rate    *rate
-	tables  int // how many names of tables were taken
+	tables  int    // how many names of tables were taken
+	server  string // its version, in its own words
 }
 
 // Run tries the claims of the server's engine, in a schema of its own, which it drops.
@@ -160,6 +161,7 @@ func (r *run) newReport(ctx context.Context) (*Report, error) {
 	}
 	err := r.db.QueryRowContext(ctx, r.engine.version).Scan(&report.Server)
 	report.Server, _, _ = strings.Cut(report.Server, "\n")
+	r.server = report.Server
 	return report, err
 }
 
