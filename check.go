@@ -25,7 +25,7 @@ type Finding struct {
 	Column   string `json:"column"`   // empty if no column is concerned
 	Line     int    `json:"line"`     // the line of the policy's file, from 1; 0 if it is not known, or no line is concerned
 	Message  string `json:"message"`  // what is wrong, and why it matters
-	Remedy   string `json:"remedy"`   // SQL that ends in a semicolon, or a change of the policy
+	Remedy   string `json:"remedy"`   // SQL that ends in a semicolon, or what to change in the policy
 
 	// Class is the effect on the first INSERT that keyfill is to fill: "first-insert": it
 	// fails; "some-inserts": it works, and later INSERTs fail at times, or store a wrong

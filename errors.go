@@ -1,5 +1,7 @@
 package keyfill
 
+//row:changes | the text of an error | beside its code, or `errors.go`; of a refusal `rewrite/errors.go`
+
 import (
 	"cmp"
 	"errors"

@@ -15,6 +15,8 @@
 // returns the facts under other settings.
 package dialect
 
+//row:changes | the placeholders, quotes or words of an engine | `dialect`: one value for each engine
+
 import (
 	"strconv"
 	"strings"

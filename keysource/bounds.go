@@ -1,5 +1,7 @@
 package keysource
 
+//row:changes | the keys between two times | `keysource/bounds.go`; `cmd/keyfill/gen.go` prints them
+
 import (
 	"database/sql/driver"
 	"encoding/binary"

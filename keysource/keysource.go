@@ -71,6 +71,8 @@
 // ULIDs of one millisecond differ by 32 random bits and not by 80.
 package keysource
 
+//row:changes | a new source | `keysource`, or `internal/counting` if it has a state; `policy/kind.go`, a file in `policy` listed in `kinds.go`; with a state files in `internal/keys/numbering` and `internal/keys/counter`, and a case in `making.go` there
+
 import (
 	"context"
 	"database/sql/driver"

@@ -1,5 +1,7 @@
 package keysource
 
+//row:changes | a store without SQL | a module with a `keysource.StoreDriver` (`keysource/store.go`), such as `keyfilletcd` and `keyfillredis` (`keyfillredis/lua`); `internal/keys/statestore/plainstates.go` uses it, `internal/storetest` tests it
+
 import (
 	"context"
 	"time"

@@ -1,5 +1,7 @@
 package keysource
 
+//row:changes | a key that is made from columns of its row | `keysource/uuidv5.go`, `internal/keys/fromrow.go`, `internal/keys/numbering/scopecolumn.go`
+
 import (
 	"context"
 	"crypto/sha1" //nolint:gosec // RFC 9562, section 5.5, prescribes SHA-1

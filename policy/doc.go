@@ -159,3 +159,5 @@
 //   - A glob without a schema ("*") matches in all schemas, the schemas of the engine
 //     included.
 package policy
+
+//row:changes | a field of a source, its description, default and checks | `policy`: the file of its name or kind (`policy/below.go`), and `sourceshape.go`; then `make reference`

@@ -1,5 +1,7 @@
 package policy
 
+//row:changes | the mode, and `$KEYFILL_MODE` | `policy/mode.go` has the words, `internal/fill/mode.go` reads the variable
+
 import "slices"
 
 // Mode says what is done with the statements of a table. Modes are ordered: the greater

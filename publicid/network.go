@@ -1,5 +1,7 @@
 package publicid
 
+//row:changes | how ids are masked | `publicid/network.go` permutes, `mask.go` and `number.go` write; vectors: `publicid/testdata/vectors.py`
+
 import (
 	"crypto/hkdf"
 	"crypto/sha256"

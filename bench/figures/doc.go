@@ -29,3 +29,5 @@
 // All figures are written to a JSON file. The table in docs/performance.md is updated only
 // by a full run on a quiet machine.
 package figures
+
+//row:changes | what `make bench` measures, its rival and its bar | `bench/figures`: a file for each group; of `make profiles`: `ways.go` and `profilerows.go`

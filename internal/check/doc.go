@@ -11,3 +11,5 @@
 //
 // Nothing is changed: each statement reads. No finding holds a DSN, a password or a key.
 package check
+
+//row:changes | what `keyfill check` finds | `internal/check`, a file for each topic

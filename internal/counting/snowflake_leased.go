@@ -1,5 +1,7 @@
 package counting
 
+//row:changes | the state of a worker's lease | `internal/counting/snowflake_leased.go`; its row `internal/store/series/rows.go`; the row of a worker's mark `internal/store/worker`
+
 import (
 	"context"
 	"errors"

@@ -28,3 +28,5 @@
 // written all the same, since a key that an INSERT brings is kept; but an empty text and
 // the zero UUID do not count as keys.
 package draft
+
+//row:changes | what `keyfill init` writes | `internal/draft`: `fit.go` (source for a type), `decide.go` and `several.go` (a table), `glob.go`, `text.go` (the file)

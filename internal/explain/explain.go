@@ -27,32 +27,38 @@ import (
 // Explanation says how keyfill would treat a query. Its JSON form is the output of "keyfill
 // explain" for machines: one object.
 type Explanation struct {
-	// Action is the first of refuse, fill, keep and pass that applies to a statement in the
-	// text.
+	// Action is fill, keep, pass or refuse: the first of refuse, fill, keep and pass that
+	// applies to a statement in the text.
 	Action string `json:"action"`
 	// SQL is the text that would be sent: the query itself unless a key is
 	// filled.
 	SQL string `json:"sql"`
-	// Table and Column name the table and the key column of the first statement to which
-	// Action applies; they are empty for pass.
-	Table  string `json:"table"`
+	// Table is the table, as the policy matched it, of the first statement to which Action
+	// applies; empty for pass.
+	Table string `json:"table"`
+	// Column is the key column of that table; empty for pass.
 	Column string `json:"column"`
 	// Rows is how many VALUES rows there are; nil if that is not known.
 	Rows *int `json:"rows"`
 	// Slots are the places of the keys among the arguments; empty if the keys are literals.
+	// Each has the index arg of the key in the final arguments and its row, both from 1. Row 0
+	// is the number from which the rows of a query are numbered. It has a column if several
+	// are filled, and a statement, from 1, if the text has several INSERTs.
 	Slots []Slot `json:"slots"`
-	// Literal is true if the keys are written into the text.
+	// Literal reports whether the keys are written into the text.
 	Literal bool `json:"literal"`
 	// Reason says why the query is refused, or kept if a bound value decides that.
 	Reason string `json:"reason"`
-	// Offset is the byte offset in the query that the reason is about, or the offset of the
-	// statement's verb.
+	// Offset is the byte of the statement, from 0, that the reason is about, or else the first
+	// byte of its verb.
 	Offset int `json:"offset"`
 	// End is the first day on which the table can get no more keys, in UTC, as in 2089-09-06:
 	// the time bits of a snowflake or composite are used up. It is empty for keys that do not
 	// end on a day.
 	End string `json:"end,omitempty"`
-	// Inserts are the INSERTs into configured tables, in their order, if the text has several.
+	// Inserts are the INSERTs into configured tables, in their order, if the text has several:
+	// each with action, table, column, rows, reason, offset and end. The fields outside are the
+	// first one's, and rows is their sum.
 	Inserts []Insert `json:"inserts,omitempty"`
 	// Depends names the facts of the database on which the outcome depends: the version or a
 	// setting of the server, or the table. With a database, these facts were asked for.

@@ -1,6 +1,8 @@
 // Package fetching measures how the stores of sources answer.
 package fetching
 
+//row:changes | what `Mount.Sources` returns | `internal/fetching`, `keys/numbering/sourcestate.go`
+
 import (
 	"math"
 	"sync"

@@ -4,6 +4,9 @@
 // alone, however many tables and tenants there are.
 package figures
 
+//row:changes | the section of docs/errors.md that an error ends in | `anchor.New` or `anchor.Errorf`; `anchor.Last`, `Lastf` or `Endf` in packages that programs call. `TestErrorPage` writes the texts
+//row:changes | a metric | `internal/figures`, for `keyfillprom` with its alert rules and dashboard, and `keyfillotel`
+
 import (
 	"cmp"
 	"maps"

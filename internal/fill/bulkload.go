@@ -1,5 +1,7 @@
 package fill
 
+//row:ways | is a bulk load of a driver | `fill/bulkload.go`
+
 import (
 	"context"
 	"database/sql/driver"

@@ -1,5 +1,7 @@
 package fill
 
+//row:ways | is prepared | `fill/preparation.go`, `fill/preparedexecution.go`, and the same executors
+
 import (
 	"context"
 	"database/sql/driver"

@@ -27,6 +27,8 @@
 // not examined.
 package gosql
 
+//row:changes | what `keyfill vet` finds in Go source | `internal/gosql`; `internal/vet` has the rules
+
 import (
 	"cmp"
 	"go/ast"

@@ -1,5 +1,7 @@
 package keys
 
+//row:changes | which counter a key comes from, and when it is made | `internal/keys/counter.go`, `internal/keys/counter/counters.go`
+
 import (
 	"context"
 	"strconv"

@@ -5,3 +5,5 @@
 // The package opens no database: the caller does, with the policy of a [Layout] or
 // [Method].
 package measure
+
+//row:changes | what `keyfill bench` measures | `internal/measure`, as the module `bench`

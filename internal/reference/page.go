@@ -13,7 +13,7 @@ import (
 // head is the page before its tables.
 const head = `# The policy file
 
-For a developer who asks: which fields does the policy have, and what does each of them mean?
+**For a developer.** Which fields does the policy have, and what does each of them mean?
 
 ` + "`make reference`" + ` writes this page from the JSON Schema of the file,
 [keyfill.schema.json](../policy/keyfill.schema.json). An editor with a YAML language

@@ -1,5 +1,7 @@
 package session
 
+//row:changes | what a setting, USE or a temporary table changes | `internal/session/settings.go`, `place.go`, `temporarytable.go`
+
 import (
 	"context"
 	"database/sql/driver"

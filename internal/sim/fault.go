@@ -8,6 +8,16 @@ import (
 type Fault uint8
 
 // The faults.
+//
+//row:faults | loss, duplicate | Requests and answers are lost or come twice, or the connection breaks before the answer.
+//row:faults | rollback | The store rolls a transaction back.
+//row:faults | refuse, silence | The store refuses all requests for a while, or does not answer.
+//row:faults | failover, restore | Another server takes over that does not have the last commits, or an earlier copy takes the place of the store.
+//row:faults | kill, pause | A process is killed between any two of its steps and started again, or stands still for a while.
+//row:faults | clock off, clock step | The clock of a process is off, drifts, or is set by up to a day in either direction.
+//row:faults | collide | The application finds a key in use.
+//row:faults | partition | One process cannot reach the store.
+//row:faults | meddle | An operator deletes rows of the store.
 const (
 	// The first four faults happen at random, all the time.
 

@@ -35,6 +35,13 @@ type Follow struct {
 
 // judge checks the laws (the rules that every run must obey): first the laws that apply to
 // all sources, and then the laws of the trial.
+//
+//row:laws | unique | No key is handed out twice. A key whose reservation was lost in a failover or a restore is left out where [guarantees.md](guarantees.md) says so, but never within one process.
+//row:laws | contiguous | The keys of one statement are consecutive, where the source promises that.
+//row:laws | ordered | Later keys of a process are greater, where the source promises that.
+//row:laws | progress | After the faults every process gets keys again, within a time that the trial names.
+//row:laws | errors | A statement fails only while there is a cause.
+//row:laws | goroutines | No goroutine waits for ever, neither while a process runs nor after its end.
 func (w *World) judge() {
 	slices.SortFunc(w.Issues, func(a, b Issue) int {
 		return cmp.Or(cmp.Compare(a.End, b.End), cmp.Compare(a.Process, b.Process), cmp.Compare(a.Thread, b.Thread))

@@ -1,5 +1,7 @@
 package store
 
+//row:changes | how the store proves that a transaction is open | `internal/store/opentransaction.go`; the words of an engine in `engine.Proof`
+
 import (
 	"context"
 	"database/sql/driver"

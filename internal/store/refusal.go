@@ -1,5 +1,7 @@
 package store
 
+//row:changes | what an error of a store's server means | `internal/store/refusal.go`
+
 import (
 	"context"
 	"database/sql/driver"

@@ -12,11 +12,11 @@ import (
 
 // Outcome is how keyfill treats a text with an INSERT in it.
 type Outcome struct {
-	Action  string   `json:"action"`            // the most serious action for an INSERT of the text
-	Table   string   `json:"table"`             // the table's name in the policy or in the text; empty if it is not known
-	Column  string   `json:"column"`            // the key column; empty for pass
+	Action  string   `json:"action"`            // fill, keep, pass, refuse or dynamic: the most serious action for an INSERT of the text; empty if the finding is no INSERT
+	Table   string   `json:"table"`             // the table, as the policy or the text names it; empty if it is not known
+	Column  string   `json:"column"`            // the key column; empty for pass and dynamic
 	Reason  string   `json:"reason"`            // why the INSERT is refused or dynamic, or why a bound value decides whether its key is kept
-	Depends string   `json:"depends,omitempty"` // the facts of the database that decide: see explain.Explanation
+	Depends string   `json:"depends,omitempty"` // the facts of the database that decide
 	Offset  int      `json:"-"`                 // the byte offset in the text that the reason is about
 	Others  []string `json:"-"`                 // the tables of the other INSERTs of the text, each once
 }

@@ -1,5 +1,7 @@
 package executor
 
+//row:ways | has a SELECT for its rows | the executor `insertSelect`: `fill/executor/countrows.go` counts, `fill/executor/insertselect.go` sends; the engine makes UUIDs by `fill/execution/serveruuid.go`, or from a prefix by `internal/rewrite/inserts/keytail.go` and `fill/executor/keytail.go`
+
 import (
 	"context"
 	"database/sql/driver"

@@ -1,5 +1,7 @@
 package executor
 
+//row:ways | brings its own integers | `fill/executor/explicitkeys.go` raises the numbering above them
+
 import (
 	"context"
 	"database/sql/driver"

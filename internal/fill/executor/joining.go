@@ -1,5 +1,7 @@
 package executor
 
+//row:ways | gets a key of its transaction (`transaction: joined`, `scope:`, `maxplusone`) | the executor `transactional`: `fill/executor/joining.go`, `fill/executor/joinedtransaction.go`; tries again: `fill/executor/txretry.go`
+
 import (
 	"slices"
 

@@ -1,5 +1,7 @@
 package outcome
 
+//row:ways | failed | `fill/outcome/ending.go`; with a duplicate key `fill/outcome/duplicatekey.go` gives up the block
+
 import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/rewrite/plans"

@@ -1,5 +1,7 @@
 package outcome
 
+//row:ways | leaves open which rows are stored | `fill/outcome/inquiry.go` asks the table for the keys
+
 import (
 	"context"
 	"database/sql/driver"

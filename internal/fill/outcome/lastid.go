@@ -1,5 +1,7 @@
 package outcome
 
+//row:changes | LastInsertId of an upsert | `internal/fill/outcome/lastid.go`, `upsertid.go`
+
 import (
 	"cmp"
 	"context"

@@ -1,5 +1,7 @@
 package outcome
 
+//row:ways | gives rows, with RETURNING | `fill/outcome/rows.go`
+
 import (
 	"context"
 	"database/sql/driver"

@@ -1,5 +1,7 @@
 package outcome
 
+//row:changes | how the outcome of a filled INSERT is counted | `fill/outcome/verdict.go`; counters: `keys/report/tally.go`, causes: `keys/report/cause.go`
+
 import (
 	"context"
 	"database/sql/driver"

@@ -17,22 +17,39 @@ type Cause uint8
 // The causes. CauseCanceled, and the causes after it, are also used for INSERTs that got a
 // key.
 const (
+	//row:causes | `store` | got no key: its store gave no number in time, or cannot be used | the store; [store-down](errors.md#store-down), [store-state](errors.md#store-state)
 	CauseStore Cause = iota
+	//row:causes | `store_back` | got no key: its store stands below what it has given | [back](errors.md#back)
 	CauseStoreBack
+	//row:causes | `store_behind` | got no key: its store stands below keys in the table | [behind](errors.md#behind)
 	CauseStoreBehind
+	//row:causes | `exhausted` | got no key: there is no number left | [exhausted](errors.md#exhausted)
 	CauseExhausted
+	//row:causes | `clock` | got no key: the clock shows a time of which no key is made | [clock](errors.md#clock)
 	CauseClock
+	//row:causes | `worker` | got no key: other processes have the worker's number | [worker](errors.md#worker)
 	CauseWorker
+	//row:causes | `other` | got no key for another reason | the error in the program
 	CauseOther
+	//row:causes | `canceled` | ended with its context | timeouts of the program
 	CauseCanceled
+	//row:causes | `engine` | was refused by the database | the error in the program
 	CauseEngine
+	//row:causes | `column` | was refused by the database or the driver, and the key column does not take such keys | the line `keyfill: a key does not suit its column` in the log; `keyfill check`
 	CauseColumn
+	//row:causes | `connection` | ended in an error that is no answer of the database, also of its bulk load | the connection
 	CauseConnection
+	//row:causes | `transaction` | was rolled back with the transaction of its keys | [transactions.md](transactions.md)
 	CauseTransaction
+	//row:causes | `rows` | gives rows, as by RETURNING, which the program reads and keyfill does not | nothing: its outcome is unknown
 	CauseRows
+	//row:causes | `unended` | has rows that were not read to the end, or is in a bulk load that the program closed before its end | nothing
 	CauseUnended
+	//row:causes | `conflict` | is an upsert, and the answer does not show which rows are new | nothing
 	CauseConflict
+	//row:causes | `count` | stored another number of rows than were sent, or none were counted | triggers; `SET NOCOUNT`
 	CauseCount
+	//row:causes | `text` | is in a text with other statements, to which the answer may belong | nothing
 	CauseText
 	numCauses
 )

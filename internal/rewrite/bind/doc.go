@@ -10,3 +10,5 @@
 //
 // Every filled INSERT goes through this package. It builds on package plans.
 package bind
+
+//row:changes | where a key stands in the text and among the arguments | `internal/rewrite/bind`

@@ -1,5 +1,7 @@
 package effects
 
+//row:changes | what happens on ROLLBACK TO, COMMIT or BEGIN as text | `internal/rewrite/effects/transaction.go`; `internal/session/transaction.go` follows it, `txask.go` asks the engine
+
 import (
 	"strings"
 

@@ -16,3 +16,5 @@
 //
 // Package inserts builds on packages plans, selects, effects and reader.
 package inserts
+
+//row:changes | a form of INSERT | `internal/rewrite/inserts`, with a case in `testdata`; MERGE, COPY: `internal/rewrite/compile`

@@ -5,3 +5,5 @@
 //
 // Package selects builds on packages reader, words and scan.
 package selects
+
+//row:changes | which rows of an INSERT … SELECT get numbers | `internal/rewrite/selects`, `internal/rewrite/inserts/select.go` and `selectrows.go`, `internal/rewrite/rowcount`

@@ -8,3 +8,5 @@
 //
 // Package words builds on package scan.
 package words
+
+//row:changes | what a text is known to leave as it is | each engine's words in `internal/rewrite/words`; `internal/rewrite/effects/walk.go` and `walkstatement.go` read a text

@@ -6,6 +6,8 @@
 // that has no row of its own.
 package binding
 
+//row:changes | which state has a column, and what happens when two want it | `internal/store/binding`: `binding.go`, `contest.go`, `claim.go`
+
 import (
 	"cmp"
 	"context"

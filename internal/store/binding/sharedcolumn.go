@@ -1,5 +1,7 @@
 package binding
 
+//row:changes | how two sequences share a column | `internal/store/binding/sharedcolumn.go`, `internal/store/sequence/skiprange.go`
+
 import (
 	"context"
 	"strings"

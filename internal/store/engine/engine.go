@@ -4,6 +4,8 @@
 // it imports only dialect.
 package engine
 
+//row:changes | a statement of the store, or keyfill's tables | `internal/store/engine`: a file for each engine, `composed.go` and `rowstatements.go` for what differs in words; `internal/store/schema` creates tables
+
 import (
 	"fmt"
 

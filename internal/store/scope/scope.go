@@ -3,6 +3,8 @@
 // keyfill_sequences, which is made, locked and raised in the transaction that inserts.
 package scope
 
+//row:changes | the row of a period: its name, when it is made, the clock, closing | `internal/store/scope`: `periods.go`, `periodrows.go`, `periodmake.go`, `periodclose.go`; the statements in `internal/store/engine/periodstatements.go`
+
 import (
 	"crypto/sha256"
 	"encoding/hex"

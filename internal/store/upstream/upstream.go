@@ -5,6 +5,8 @@
 // keyfill_sequences and a simulation over its own database.
 package upstream
 
+//row:changes | how a sequence gets blocks from another store | `internal/store/upstream`; `internal/store/reserver/blockrows.go` changes the rows; `internal/keys/counter/upstream.go`
+
 import (
 	"cmp"
 	"context"

@@ -7,7 +7,20 @@ import (
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
 )
 
-// The rules of findings.
+// The rules of findings, with their rows in docs/audit.md.
+//
+//row:auditrules | `first`, `gap`, `tail` | error | numbers are missing before the first one, between two others, or after the last one that the state has given. `start:` is the first number: gaps below it are not the sequence's
+//row:auditrules | `period` | error | no row is left of a period whose state has given numbers
+//row:auditrules | `double` | error | several rows have one number
+//row:auditrules | `cancelled` | error | a row has a number that `--cancelled` names
+//row:auditrules | `above` | error | rows have numbers that the state is still to give, or `--cancelled` names these
+//row:auditrules | `date` | error | the date in the column of `period:` is in another period than the text shows, or is none
+//row:auditrules | `text` | error | the period's template cannot have written a text: it is of another program, or too wide
+//row:auditrules | `below`, `none` | error | rows have a number below 1, or none
+//row:auditrules | `order` | info | rows have an earlier date than lower numbers of their period: of two transactions, the one with the lower number may end later, and dates may be given back
+//row:auditrules | `period` | info | no number is of a period between two others
+//row:auditrules | `tail` | info | with `scope:`, a parent has no row left
+//row:auditrules | `state` | info | the state was not compared: it is elsewhere, or has no row; or its parent has no rows, and values too long for the name of a state. Or a table of MySQL or MariaDB has no transactions, and shows rows that are newer than the state
 const (
 	ruleFirst     = "first"     // numbers before the first stored number are missing
 	ruleGap       = "gap"       // numbers between two stored numbers are missing

@@ -16,15 +16,21 @@ import (
 
 // Report is the result of a measurement. Its JSON is described in docs/bench.md.
 type Report struct {
-	Time        time.Time     `json:"time"`
-	Engine      string        `json:"engine"`
-	Driver      string        `json:"driver"`
-	Rows        int           `json:"rows"`
-	Rounds      int           `json:"rounds"`
-	Seconds     float64       `json:"seconds"`
-	Connections []int         `json:"connections"`
-	Layouts     []*layoutLine `json:"layouts"`
-	Ways        []*wayLine    `json:"ways"`
+	Time        time.Time `json:"time"`        // when it was measured, in UTC
+	Engine      string    `json:"engine"`      // the engine with its version
+	Driver      string    `json:"driver"`      // what --driver named
+	Rows        int       `json:"rows"`        // what --rows asked for
+	Rounds      int       `json:"rounds"`      // what --rounds asked for
+	Seconds     float64   `json:"seconds"`     // what --time asked for
+	Connections []int     `json:"connections"` // what --connections asked for
+
+	// Layouts are one object for each layout, with its key, the seconds and their ratio for
+	// all rows, slows (the last quarter compared with the first), table_bytes and index_bytes.
+	// refused says why keyfill makes no such keys on this engine; the figures are left out then.
+	Layouts []*layoutLine `json:"layouts"`
+	// Ways are one object for each way and number of connections, with way, connections,
+	// rows_a_second, ratio, retries and refused.
+	Ways []*wayLine `json:"ways"`
 
 	layouts []*layoutLine // the results in the order of bench.layouts
 }

@@ -49,3 +49,5 @@
 // Through a connection pooler a session's schema would be shared with other programs, so
 // that Run refuses one, if it notices it.
 package conformance
+
+//row:changes | what `keyfill conformance` claims | `cmd/keyfill/internal/conformance`: `claims.go`; `engine.go` has the SQL of each engine, `place.go` makes and drops its schema

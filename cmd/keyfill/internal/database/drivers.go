@@ -1,5 +1,7 @@
 package database
 
+//row:changes | the drivers by which commands open databases | `cmd/keyfill/internal/database/drivers.go`
+
 // These imports register the drivers with which commands open databases.
 import (
 	_ "github.com/go-sql-driver/mysql"

@@ -244,14 +244,15 @@ func (s *Summary) print(w *bufio.Writer, c terminal.Colours, literals bool) erro
 
 // groupJSON is the JSON form of a group.
 type groupJSON struct {
-	Action     string        `json:"action"`
-	Table      string        `json:"table"`
-	Column     string        `json:"column"`
-	Reason     string        `json:"reason"`
-	Statements int           `json:"statements"`
-	Shapes     int           `json:"shapes"`
-	Hint       string        `json:"hint,omitempty"`
-	Examples   []exampleJSON `json:"examples"`
+	Action string `json:"action"` // what the statements of the group have in common, with table, column and reason
+	Table  string `json:"table"`  // of a pass the table of its INSERT, as it is written
+	Column string `json:"column"` // the key column
+	Reason string `json:"reason"` // why, for refuse, and for a keep that is decided at execution
+
+	Statements int           `json:"statements"`     // how many there are; each INSERT of a text counts
+	Shapes     int           `json:"shapes"`         // how many differ in more than their values; at most 10,000 in all groups
+	Hint       string        `json:"hint,omitempty"` // the entry of the policy that may be meant
+	Examples   []exampleJSON `json:"examples"`       // the most frequent shapes, at most three, each with its shape (a fingerprint), its number of statements, and the file, line and sql of the first
 }
 
 // exampleJSON is the JSON form of a shape.

@@ -28,28 +28,29 @@ type inspectedKey struct {
 
 // reading is a keysource.Reading (one way to read a key) in the form that is printed.
 type reading struct {
-	Kind   string `json:"kind"`
-	Layout string `json:"layout,omitempty"`
-	Epoch  string `json:"epoch,omitempty"`
-	Time   string `json:"time,omitempty"`
-	Random string `json:"random,omitempty"`
+	Kind   string `json:"kind"`             // uuidv7, uuidv4, ulid, comb, uuidv1 and so on, uuid, snowflake or integer
+	Layout string `json:"layout,omitempty"` // string, binary or sequential_at_end: the order of the bytes in which the key is of that kind
+	Epoch  string `json:"epoch,omitempty"`  // of a comb: dotnet (since 0001-01-01) or unix (since 1970-01-01)
+	Time   string `json:"time,omitempty"`   // UTC, in milliseconds
+	Random string `json:"random,omitempty"` // the bits besides time, version and variant, in hexadecimal
 
+	// Of a snowflake with the default bits: 63 or 53. A worker is nil if the key has none,
+	// since 0 is a number.
 	Bits     int    `json:"bits,omitempty"`
-	Worker   *int64 `json:"worker,omitempty"` // nil if the key has no worker number, since 0 is a valid number
-	Sequence *int64 `json:"sequence,omitempty"`
+	Worker   *int64 `json:"worker,omitempty"`   // the worker's number
+	Sequence *int64 `json:"sequence,omitempty"` // the number of the key within its time
 
-	Length  int    `json:"length,omitempty"`
-	Spread  *int64 `json:"spread,omitempty"`
-	Counter *int64 `json:"counter,omitempty"`
+	Length  int    `json:"length,omitempty"`  // of a composite: 20 or 24 characters
+	Spread  *int64 `json:"spread,omitempty"`  // its first three digits
+	Counter *int64 `json:"counter,omitempty"` // its last four digits, if it has 24
 
-	Prefix string `json:"prefix,omitempty"`
-	UUID   string `json:"uuid,omitempty"`
+	Prefix string `json:"prefix,omitempty"` // of a TypeID: what stands before its last underscore
+	UUID   string `json:"uuid,omitempty"`   // the text of its UUID
 
-	Number int64 `json:"number,omitempty"`
+	Number int64 `json:"number,omitempty"` // of a number's text the number; of coprime, pseudorandom and scatter how many keys were reserved up to this one
 
-	// Of the text of a number.
-	State   string            `json:"state,omitempty"`
-	Period  string            `json:"period,omitempty"`
+	State   string            `json:"state,omitempty"`   // of a number's text, with --config: the state that counts it
+	Period  string            `json:"period,omitempty"`  // the period in which it was drawn
 	Columns map[string]string `json:"columns,omitempty"` // the columns that the text shows, with their values
 }
 

@@ -1,5 +1,7 @@
 package plan
 
+//row:changes | the steps that `keyfill plan` prints | `cmd/keyfill/internal/plan`, a file for each kind, and `raise.go` for the counter; `figures.go` reads the table, `states.go` its states, `engine.go` has each engine's SQL. `e2e/apps` executes the steps
+
 import (
 	"fmt"
 	"slices"

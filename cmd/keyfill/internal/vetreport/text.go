@@ -99,13 +99,13 @@ func printSummary(w io.Writer, v *Report, s vet.Summary) {
 
 // Line is a line of "vet --json".
 type Line struct {
-	File string `json:"file"`
-	Line int    `json:"line"`
-	Col  int    `json:"col"` // the column in bytes, from 1; 0 in a file of SQL
+	File string `json:"file"` // where the text stands
+	Line int    `json:"line"` // from 1
+	Col  int    `json:"col"`  // the column in bytes, from 1; 0 in a file of SQL
 	vet.Outcome
-	Rule    string `json:"rule"`
-	Message string `json:"message"`
-	Ignored string `json:"ignored"`
+	Rule    string `json:"rule"`    // refused, lastinsertid, sessionreads, wholeupdate, dynamic or ignore; empty if there is nothing to report
+	Message string `json:"message"` // the finding in words
+	Ignored string `json:"ignored"` // the reason of the comment that turns the finding off; empty if there is none
 }
 
 // PrintJSON prints every INSERT and every finding.
