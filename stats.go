@@ -203,12 +203,11 @@ type SourceStats struct {
 	Fetches, FetchErrors, Waits uint64
 
 	// LastFetch and SlowestFetch are how long the last and the slowest of Fetches took,
-	// and FetchTime is how long all took together. FetchTimes counts them by duration,
-	// in buckets that never change; nil if nothing is fetched.
+	// and FetchTime is how long all took together.
 	LastFetch, SlowestFetch, FetchTime time.Duration
 
-	LastFetchAt time.Time `json:",omitzero"` // when the last successful fetch ended
-	FetchTimes  []keysource.FetchBucket
+	LastFetchAt time.Time               `json:",omitzero"` // when the last successful fetch ended
+	FetchTimes  []keysource.FetchBucket // the fetches by duration, in buckets that never change; nil if nothing is fetched
 
 	// LastKeyAt is about when the last key was made. For a snowflake it is the time in its
 	// last key. For other sources it is the last time that a key needed the store or a new

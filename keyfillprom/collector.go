@@ -69,7 +69,7 @@ func NewCollector(m *keyfill.Mount, dbName string) prometheus.Collector {
 		states:      of("source_states", "States of the source that this process uses, such as one for each tenant.", "source"),
 		left:        of("source_left", "Numbers that are reserved and not handed out.", "source"),
 		block:       of("source_block", "Numbers that the next fetch reserves.", "source"),
-		remaining:   of("source_remaining", "Numbers that are left before the source is exhausted.", "source"),
+		remaining:   of("source_remaining", "Numbers that are left before the source is exhausted. There is none for a source with scope: or period:.", "source"),
 		exhaustion:  of("source_exhaustion_timestamp_seconds", "When the source will be exhausted at the rate of this process.", "source"),
 		fetches:     of("source_fetch_duration_seconds", "How long fetches from the store took that brought numbers, time or a lease.", "source"),
 		fetchErrors: of("source_fetch_errors_total", "Fetches from the store that failed.", "source"),

@@ -38,7 +38,7 @@ type Explanation struct {
 	Table string `json:"table"`
 	// Column is the key column of that table; empty for pass.
 	Column string `json:"column"`
-	// Rows is how many VALUES rows there are; nil if that is not known.
+	// Rows is how many VALUES rows there are; nil, null in JSON, if that is not known.
 	Rows *int `json:"rows"`
 	// Slots are the places of the keys among the arguments; empty if the keys are literals.
 	// Each has the index arg of the key in the final arguments and its row, both from 1. Row 0

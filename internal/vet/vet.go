@@ -49,12 +49,18 @@ type Rule struct {
 
 // The names of the rules.
 const (
-	RuleRefused      = "refused"
+	//row:vetrules | [`keyfill/refused`](#refused) | an INSERT that cannot be filled
+	RuleRefused = "refused"
+	//row:vetrules | [`keyfill/lastinsertid`](#lastinsertid) | LastInsertId where it does not answer the key
 	RuleLastInsertID = "lastinsertid"
+	//row:vetrules | [`keyfill/sessionreads`](#sessionreads) | lastval(), currval and their like where keyfill makes the number
 	RuleSessionReads = "sessionreads"
-	RuleWholeUpdate  = "wholeupdate"
-	RuleDynamic      = "dynamic"
-	RuleIgnore       = "ignore"
+	//row:vetrules | [`keyfill/wholeupdate`](#wholeupdate) | an update of a whole struct that stores an empty text or 0 over a number beside the key
+	RuleWholeUpdate = "wholeupdate"
+	//row:vetrules | [`keyfill/dynamic`](#dynamic) | a text that is put together when the program runs; reported only if asked for
+	RuleDynamic = "dynamic"
+	//row:vetrules | [`keyfill/ignore`](#ignore) | a comment that turns off nothing
+	RuleIgnore = "ignore"
 )
 
 // Rules are all rules.

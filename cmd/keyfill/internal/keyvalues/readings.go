@@ -34,10 +34,8 @@ type reading struct {
 	Time   string `json:"time,omitempty"`   // UTC, in milliseconds
 	Random string `json:"random,omitempty"` // the bits besides time, version and variant, in hexadecimal
 
-	// Of a snowflake with the default bits: 63 or 53. A worker is nil if the key has none,
-	// since 0 is a number.
-	Bits     int    `json:"bits,omitempty"`
-	Worker   *int64 `json:"worker,omitempty"`   // the worker's number
+	Bits     int    `json:"bits,omitempty"`     // of a snowflake with the default bits: 63 or 53
+	Worker   *int64 `json:"worker,omitempty"`   // the worker's number; left out if the key has none
 	Sequence *int64 `json:"sequence,omitempty"` // the number of the key within its time
 
 	Length  int    `json:"length,omitempty"`  // of a composite: 20 or 24 characters
