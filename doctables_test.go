@@ -173,7 +173,7 @@ func fieldNames(field *ast.Field) (names []string) {
 // without the brackets of links.
 func cellOf(text string, field *ast.Field) string {
 	for _, id := range field.Names {
-		for _, verb := range []string{" is ", " are "} {
+		for _, verb := range []string{" is ", " are ", " reports "} {
 			text = strings.TrimPrefix(text, id.Name+verb)
 		}
 	}

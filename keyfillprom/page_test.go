@@ -15,11 +15,14 @@ import (
 var update = flag.Bool("update", false, "write the table of docs/metrics.md")
 
 var (
-	metricsTable = regexp.MustCompile(`(?s)(<!-- metrics: [^>]* -->\n\|[^\n]*\n\|[^\n]*\n).*?(<!-- end -->)`)
+	pageTable    = regexp.MustCompile(`(?s)(<!-- (metrics|alerts): [^>]* -->\n\|[^\n]*\n\|[^\n]*\n).*?(<!-- end -->)`)
+	alertRule    = regexp.MustCompile(`(?s)- alert: (\w+)\n.*?summary: '([^\n]*)'\n`)
+	label        = regexp.MustCompile(`\{\{ \$labels\.\w+ \}\}`)
 	description  = regexp.MustCompile(`^Desc\{fqName: "([^"]+)", help: "([^"]+)", .*variableLabels: \{([^}]*)\}\}$`)
 )
 
-// TestMetricsPage: the table of docs/metrics.md has the metrics that the collector describes.
+// TestMetricsPage: the tables of docs/metrics.md have the metrics that the collector describes,
+// and the rules of alerts.yaml with their summaries.
 // go test -run TestMetricsPage -update, in keyfillprom, writes it.
 func TestMetricsPage(t *testing.T) {
 	const name = "../docs/metrics.md"
@@ -36,19 +39,33 @@ func TestMetricsPage(t *testing.T) {
 		}
 		rows.WriteString("| `" + m[1] + "{" + m[3] + "}` | " + m[2] + " |\n")
 	}
+	rules, err := os.ReadFile("alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var alerts strings.Builder
+	for _, m := range alertRule.FindAllStringSubmatch(string(rules), -1) {
+		alerts.WriteString("| `" + m[1] + "` | " + label.ReplaceAllString(m[2], "…") + " |\n")
+	}
 	page, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !metricsTable.Match(page) {
-		t.Fatalf("%s has no table of the metrics", name)
+	tables := map[string]string{"metrics": rows.String(), "alerts": alerts.String()}
+	want := pageTable.ReplaceAllStringFunc(string(page), func(table string) string {
+		m := pageTable.FindStringSubmatch(table)
+		text := tables[m[2]]
+		delete(tables, m[2])
+		return m[1] + text + m[3]
+	})
+	if len(tables) > 0 {
+		t.Fatalf("%s lacks a table of the metrics or of the alerts", name)
 	}
-	want := metricsTable.ReplaceAllString(string(page), "${1}"+strings.ReplaceAll(rows.String(), "$", "$$")+"${2}")
 	if *update {
 		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	} else if want != string(page) {
-		t.Errorf("%s has not the metrics that the collector describes: run go test -run TestMetricsPage -update in keyfillprom", name)
+		t.Errorf("%s has not the metrics of the collector and the rules of alerts.yaml: run go test -run TestMetricsPage -update in keyfillprom", name)
 	}
 }

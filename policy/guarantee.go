@@ -8,8 +8,8 @@ import "github.com/keyfill/keyfill/dialect"
 // rolled-back transaction a second time. Such sources are joined or scoped sequences,
 // maxplusone, and every counting source on SQLite.
 type Guarantee struct {
-	Unique  Uniqueness
-	Ordered Order
+	Unique  Uniqueness // why no key is made twice. "by chance": random bits make it improbable; "by worker": only the worker's number keeps processes apart; "no": two rows may get the same key, or a row the key of a deleted row, and only the primary key prevents that
+	Ordered Order      // whether later keys sort after earlier keys, in a column of text as text
 
 	// Contiguous reports whether the keys of one statement are consecutive integers.
 	// With a scope, it is about the keys of each value of the scope. Texts of a format are no

@@ -32,6 +32,14 @@ const (
 )
 
 // names are the words of the fields.
+//
+//row:template | `{n}`, `{n:05}`, `{n:base32}` | the number; in exactly five digits; in letters and digits without I, L, O and U
+//row:template | `{year}`, `{yy}`, `{fy}` | the year in which the period begins: 2026; 26, from 2000 to 2099; a year that ends in the next one: 2025-26
+//row:template | `{quarter}`, `{month:02}`, `{day:02}` | of the first day of the period; quarters are counted from the beginning of the year
+//row:template | `{schema}`, `{table}` | the table
+//row:template | `{value:x}` | the value of `keyfill.WithValue(ctx, "x", …)`, which stands in `name:` too; say `exclusive: true` where several values number one column
+//row:template | `{column:x}` | the value of the column x of the row, which stands in `scope:` too
+//row:template | `{luhn}`, `{mod97}` | check digits of what stands before them
 var names = map[string]kind{
 	"n": kindNumber, "year": kindYear, "yy": kindYY, "fy": kindFY, "quarter": kindQuarter, "month": kindMonth, "day": kindDay,
 	"schema": kindSchema, "table": kindTable, "value": kindValue, "column": kindColumn, "luhn": kindLuhn, "mod97": kindMod97,
