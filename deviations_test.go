@@ -52,7 +52,7 @@ var (
 // TestDeviations: the page has each line that a test declares, and no other one.
 // go test -run TestDeviations . -update writes the lines.
 //
-//deviation:insert-select | Such an INSERT is refused with a `binlog_format` other than ROW where the server writes a log: replicas would number otherwise. | MySQL, MariaDB | `binlog_format = MIXED` | ROW
+//deviation:insert-select | An `INSERT … SELECT` with integer keys is refused with a `binlog_format` other than ROW where the server writes a log: replicas would number otherwise. | MySQL, MariaDB | `binlog_format = MIXED` | ROW
 func TestDeviations(t *testing.T) {
 	bySection := declaredDeviations(t)
 	content, err := os.ReadFile(deviationsPage)

@@ -43,7 +43,7 @@ func gapFree(t *testing.T, p *place, n int) {
 
 // TestJoinedUndone: whatever undoes rows gives their numbers back.
 //
-//deviation:pgx | A batch that draws such keys and is not sent leaves its transaction failed, so that it cannot commit numbers without rows. | PostgreSQL with pgx | an argument that pgx cannot encode | a savepoint around the batch
+//deviation:pgx | A batch that draws keys of its transaction and is not sent leaves its transaction failed, so that it cannot commit numbers without rows. | PostgreSQL with pgx | an argument that pgx cannot encode | a savepoint around the batch
 func TestJoinedUndone(t *testing.T) {
 	p := invoices(t)
 	ctx := t.Context()

@@ -15,10 +15,10 @@ import (
 var update = flag.Bool("update", false, "write the table of docs/metrics.md")
 
 var (
-	pageTable    = regexp.MustCompile(`(?s)(<!-- (metrics|alerts): [^>]* -->\n\|[^\n]*\n\|[^\n]*\n).*?(<!-- end -->)`)
-	alertRule    = regexp.MustCompile(`(?s)- alert: (\w+)\n.*?summary: '([^\n]*)'\n`)
-	label        = regexp.MustCompile(`\{\{ \$labels\.\w+ \}\}`)
-	description  = regexp.MustCompile(`^Desc\{fqName: "([^"]+)", help: "([^"]+)", .*variableLabels: \{([^}]*)\}\}$`)
+	pageTable   = regexp.MustCompile(`(?s)(<!-- (metrics|alerts): [^>]* -->\n\|[^\n]*\n\|[^\n]*\n).*?(<!-- end -->)`)
+	alertRule   = regexp.MustCompile(`(?s)- alert: (\w+)\n.*?summary: '([^\n]*)'\n`)
+	label       = regexp.MustCompile(`\{\{[^}]*\}\}`)
+	description = regexp.MustCompile(`^Desc\{fqName: "([^"]+)", help: "([^"]+)", .*variableLabels: \{([^}]*)\}\}$`)
 )
 
 // TestMetricsPage: the tables of docs/metrics.md have the metrics that the collector describes,

@@ -29,7 +29,7 @@ const (
 // are inserted while what is reserved lasts; then the error says so, and once
 // the store is back they are again, soon.
 //
-//deviation:integer-keys | A store that does not answer is keyfill's error once the reserved numbers are used up, after ten seconds. | all | `errors.Is(err, keysource.ErrStoreDown)` | `store_wait:`
+//deviation:integer-keys | A store that does not answer is an error of keyfill once the reserved numbers are used up, after ten seconds. | all | `errors.Is(err, keysource.ErrStoreDown)` | `store_wait:`
 func TestFaultStoreDown(t *testing.T) {
 	t.Parallel()
 	sequence, begun, flake := faultSequence, faultSequence, faultSnowflake

@@ -12,7 +12,7 @@ import (
 // an INSERT outside of a transaction fails as it does with the plain driver, though
 // keyfill begins a transaction for it: lib/pq begins one that may write by default.
 //
-//deviation:keys-of-a-transaction | Before the first such INSERT outside of transactions, and after a text that may have changed it, a session of lib/pq is asked whether its transactions are read only by default: the driver would begin one that may write. | PostgreSQL | `SELECT current_setting('default_transaction_read_only')` | –
+//deviation:keys-of-a-transaction | Before the first INSERT with a key of its transaction outside of transactions, and after a text that may have changed it, a session of lib/pq is asked whether its transactions are read only by default: the driver would begin one that may write. | PostgreSQL | `SELECT current_setting('default_transaction_read_only')` | –
 func TestJoinedReadOnlyByDefault(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

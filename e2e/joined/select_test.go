@@ -31,7 +31,7 @@ var joinedSource = &policy.Source{Kind: policy.KindSequence, Transaction: policy
 // fails or the transaction is rolled back.
 //
 //deviation:keys-of-a-transaction | The rows of a query are counted in the transaction. If the INSERT stores another number, keyfill undoes it and sends it again; after the third time it fails. | all | `INSERT INTO t (a) SELECT a FROM s` | –
-//deviation:keys-of-a-transaction | `INSERT … SELECT` with such a key is refused if a conflict clause may leave rows out, on SQL Server and Oracle, and in a text with other statements, except on SQLite. | all | `INSERT INTO t (a) SELECT a FROM s ON CONFLICT DO NOTHING` | `transaction: autonomous`
+//deviation:keys-of-a-transaction | `INSERT … SELECT` with a key of its transaction is refused if a conflict clause may leave rows out, on SQL Server and Oracle, and in a text with other statements, except on SQLite. | all | `INSERT INTO t (a) SELECT a FROM s ON CONFLICT DO NOTHING` | `transaction: autonomous`
 func TestJoinedSelect(t *testing.T) {
 	t.Parallel()
 	on := []harness.Engine{harness.SQLiteFile, harness.SQLiteMemory, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}

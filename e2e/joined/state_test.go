@@ -16,7 +16,7 @@ import (
 // TestJoinedUnknown: where it is not known whether a transaction is open, the
 // INSERT is refused until BeginTx has made it known.
 //
-//deviation:keys-of-a-transaction | Such an INSERT is refused while it is not known whether a transaction is open: after a procedure (not PostgreSQL's), SET autocommit, XA, LOCK TABLES, a statement that may begin or end one, a failed BEGIN or COMMIT, and `keyfill.Unwrap`. | all | `conn.Exec("CALL p()")`; `db.Exec(insert)` | `BeginTx`, whose end makes it known
+//deviation:keys-of-a-transaction | An INSERT with a key of its transaction is refused while it is not known whether a transaction is open: after a procedure (not PostgreSQL's), SET autocommit, XA, LOCK TABLES, a statement that may begin or end one, a failed BEGIN or COMMIT, and `keyfill.Unwrap`. | all | `conn.Exec("CALL p()")`; `db.Exec(insert)` | `BeginTx`, whose end makes it known
 //deviation:keys-of-a-transaction | Where it is not known whether a transaction is open, SQLite is asked by a BEGIN, but not after `keyfill.Unwrap`. | SQLite | `COMMIT` that fails; `db.Exec(insert)` | `BeginTx`, whose end makes it known
 //deviation:keys-of-a-transaction | Where it is not known whether a transaction is open, `@@TRANCOUNT` is asked. The INSERT is refused only with IMPLICIT_TRANSACTIONS on and no transaction open, and where a failed Commit has left one open. | SQL Server | `EXEC p; INSERT …` | `BeginTx`
 func TestJoinedUnknown(t *testing.T) {
@@ -163,7 +163,7 @@ func TestJoinedChains(t *testing.T) {
 // TestJoinedReadOnly: the error of a transaction that may not write is the
 // engine's, and nothing else goes wrong.
 //
-//deviation:keys-of-a-transaction | `pg_stat_activity`, logs and triggers on `keyfill_sequences` show statements on that table in the application's own transaction. A read-only transaction is the engine's error. | all | – | –
+//deviation:keys-of-a-transaction | `pg_stat_activity`, logs and triggers on `keyfill_sequences` show statements on that table in the application's own transaction. A read-only transaction is an error of the engine. | all | – | –
 func TestJoinedReadOnly(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -188,7 +188,7 @@ func TestJoinedReadOnly(t *testing.T) {
 // TestJoinedRefused: forms whose rows may be left out, texts that ask what the
 // reservation changes, and what a connection cannot do, are refused.
 //
-//deviation:keys-of-a-transaction | Such an INSERT is refused if its own text reads `LAST_INSERT_ID()`, `ROW_COUNT()`, `lastval()`, `SCOPE_IDENTITY()` or the like. | all | `VALUES (LAST_INSERT_ID())` | pass the value as an argument
+//deviation:keys-of-a-transaction | An INSERT with a key of its transaction is refused if its own text reads `LAST_INSERT_ID()`, `ROW_COUNT()`, `lastval()`, `SCOPE_IDENTITY()` or the like. | all | `VALUES (LAST_INSERT_ID())` | pass the value as an argument
 func TestJoinedRefused(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -237,7 +237,7 @@ func TestJoinedRefused(t *testing.T) {
 // TestJoinedTogether: other statements of a text would be in a transaction that is
 // not theirs.
 //
-//deviation:keys-of-a-transaction | Such an INSERT is refused in one text with other statements, except in a transaction of PostgreSQL. | all | `INSERT …; SELECT 1` | send it alone
+//deviation:keys-of-a-transaction | An INSERT with a key of its transaction is refused in one text with other statements, except in a transaction of PostgreSQL. | all | `INSERT …; SELECT 1` | send it alone
 func TestJoinedTogether(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -265,7 +265,7 @@ func TestJoinedTogether(t *testing.T) {
 
 // TestJoinedCopy: a bulk load leaves its connection no room for a reservation.
 //
-//deviation:keys-of-a-transaction | Such an INSERT is refused in a bulk load, during which the connection takes nothing else. | all | `COPY` | send VALUES; another source
+//deviation:keys-of-a-transaction | An INSERT with a key of its transaction is refused in a bulk load, during which the connection takes nothing else. | all | `COPY` | send VALUES; another source
 func TestJoinedCopy(t *testing.T) {
 	t.Parallel()
 	s := harness.PQDefault.Scratch(t)

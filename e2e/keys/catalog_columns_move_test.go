@@ -186,7 +186,7 @@ func TestUnlistedRolledBack(t *testing.T) {
 // TestUnlistedPrepared: the list is written at Prepare. A column that moves
 // afterwards takes neither the key nor a value along.
 //
-//deviation:no-column-list | A prepared statement keeps the columns of its Prepare. A column added later gets its default; a column dropped later is the engine's error. | all | `ALTER TABLE t ADD …` after `db.Prepare` | name the columns
+//deviation:no-column-list | A prepared statement keeps the columns of its Prepare. A column added later gets its default; a column dropped later is an error of the engine. | all | `ALTER TABLE t ADD …` after `db.Prepare` | name the columns
 func TestUnlistedPrepared(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, columnsEngines, func(t *testing.T, s *harness.Scratch) {
@@ -220,7 +220,7 @@ func TestUnlistedPrepared(t *testing.T) {
 // TestUnlistedAsked counts the queries for columns below keyfill: one for each
 // checkout.
 //
-//deviation:no-column-list | A query for the columns precedes the first such INSERT of a checkout, and the next one after a statement that may have changed them: any but INSERT, REPLACE, UPDATE, DELETE and SELECT, or one of the last three that calls a function. `dry_run` asks too. | all | `SHOW COLUMNS FROM t`; `pg_attribute`; `pragma_table_xinfo` | `columns:`; name the columns
+//deviation:no-column-list | A query for the columns precedes the first INSERT without a column list after a checkout, and the next one after a statement that may have changed them: any but INSERT, REPLACE, UPDATE, DELETE and SELECT, or one of the last three that calls a function. `dry_run` asks too. | all | `SHOW COLUMNS FROM t`; `pg_attribute`; `pragma_table_xinfo` | `columns:`; name the columns
 func TestUnlistedAsked(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, columnsEngines, func(t *testing.T, s *harness.Scratch) {
@@ -283,7 +283,7 @@ func TestUnlistedAsked(t *testing.T) {
 // TestUnlistedSession: the session's temporary tables, its search path and its
 // limits.
 //
-//deviation:no-column-list | Such an INSERT whose text reads `ROW_COUNT()`, `FOUND_ROWS()` or `changes()` is refused. | MySQL, MariaDB, SQLite | `INSERT INTO t VALUES (ROW_COUNT(), NULL)` | `columns:`; name the columns
+//deviation:no-column-list | An INSERT without a column list whose text reads `ROW_COUNT()`, `FOUND_ROWS()` or `changes()` is refused. | MySQL, MariaDB, SQLite | `INSERT INTO t VALUES (ROW_COUNT(), NULL)` | `columns:`; name the columns
 //deviation:no-column-list | keyfill does not see a column on which the user has no privilege, nor what is beyond a `sql_select_limit`: it may fill an INSERT of fewer values, which the engine refuses. | MySQL; the first MariaDB too | `GRANT INSERT (a) ON t` | `columns:`; name the columns
 func TestUnlistedSession(t *testing.T) {
 	t.Parallel()
@@ -351,7 +351,7 @@ func TestUnlistedSession(t *testing.T) {
 // TestUnlistedFoundRows pins what docs/deviations.md says of FOUND_ROWS(), on
 // MariaDB 10.11.
 //
-//deviation:no-column-list | `FOUND_ROWS()` after such an INSERT counts the table's columns. | MySQL, MariaDB | `SELECT SQL_CALC_FOUND_ROWS …; INSERT INTO t VALUES (…); SELECT FOUND_ROWS()` | `columns:`; name the columns
+//deviation:no-column-list | `FOUND_ROWS()` after an INSERT without a column list counts the table's columns. | MySQL, MariaDB | `SELECT SQL_CALC_FOUND_ROWS …; INSERT INTO t VALUES (…); SELECT FOUND_ROWS()` | `columns:`; name the columns
 func TestUnlistedFoundRows(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
@@ -376,7 +376,7 @@ func TestUnlistedFoundRows(t *testing.T) {
 // TestUnlistedErrors: of a table that is not there and of a transaction that is
 // aborted.
 //
-//deviation:no-column-list | Such an INSERT into a table that is not there, into another database or over a link is keyfill's error. | all; the first not on MySQL and MariaDB | `INSERT INTO t@far VALUES (1)` | `columns:`; name the columns
+//deviation:no-column-list | An INSERT without a column list into a table that is not there, into another database or over a link is an error of keyfill. | all; the first not on MySQL and MariaDB | `INSERT INTO t@far VALUES (1)` | `columns:`; name the columns
 func TestUnlistedErrors(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, columnsEngines, func(t *testing.T, s *harness.Scratch) {

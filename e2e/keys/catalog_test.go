@@ -168,7 +168,7 @@ func lines(all ...string) string { return strings.Join(all, "\n") }
 // TestCatalogMissing: a table that is not there is an error that says so, and
 // none of the engine: a transaction goes on.
 //
-//deviation:integer-keys | An INSERT into a table that is not there is keyfill's error, not the engine's. | all | `CREATE TABLE` after an error 1146 | –
+//deviation:integer-keys | An INSERT into a table that is not there is an error of keyfill, not the engine's. | all | `CREATE TABLE` after an error 1146 | –
 func TestCatalogMissing(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, catalogEngines, func(t *testing.T, s *harness.Scratch) {

@@ -36,7 +36,7 @@ func eachFollower(t *testing.T, f func(t *testing.T, s *harness.Scratch, db *sql
 // TestFollowFailed: an INSERT that fails moves nothing, whatever key it brings, except
 // one that numbers rows after the key.
 //
-//deviation:brought-keys | An INSERT in which rows without a key follow such a key raises the numbering before it is sent. If it fails, the numbers up to that key are a gap. | all | `VALUES (300, 1), (DEFAULT, 2)` | –
+//deviation:brought-keys | An INSERT in which rows without a key follow a key that was brought raises the numbering before it is sent. If it fails, the numbers up to that key are a gap. | all | `VALUES (300, 1), (DEFAULT, 2)` | –
 //deviation:keys-of-a-transaction | With `transaction: joined` an INSERT that brings its key is treated as a filled one: it gets a transaction where none is open, and a savepoint, so that the numbering goes back if it fails. | all | `INSERT INTO t (id, …) VALUES (100, …)` | `transaction: autonomous`
 //deviation:keys-of-a-transaction | An INSERT that brings its key to joined numbers waits for the previous transaction, on PostgreSQL only if it raises the numbering. A deadlock or a serialization failure at the numbering is its error. | all | `INSERT INTO t (id, …) VALUES (100, …)` | `transaction: autonomous`
 func TestFollowFailed(t *testing.T) {

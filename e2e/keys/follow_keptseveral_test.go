@@ -13,8 +13,8 @@ import (
 // their key is NULL when they run, rows that bring their key, and rows that keyfill numbers
 // have different numbers.
 //
-//deviation:brought-keys | A text of several statements in which an INSERT brings or leaves out such a key, and a later one into the same table gets a key, is executed one statement after the other. `AllRowsAffected` of go-sql-driver shows the last statement alone. | SQLite; MySQL, MariaDB | `INSERT INTO t (id, a) SELECT NULL, 1; INSERT INTO t (a) VALUES (2)` | two texts
-//deviation:brought-keys | With arguments, through Query, and with `ROW_COUNT()` or `FOUND_ROWS()`, such a text is sent whole, and the later key may be a duplicate-key error. | SQLite; MySQL, MariaDB | `INSERT INTO t (id, a) VALUES (?, 1); INSERT INTO t (a) VALUES (2)` | two texts
+//deviation:brought-keys | A text of several statements in which an INSERT brings or leaves out a key, and a later one into the same table gets a key, is executed one statement after the other. `AllRowsAffected` of go-sql-driver shows the last statement alone. | SQLite; MySQL, MariaDB | `INSERT INTO t (id, a) SELECT NULL, 1; INSERT INTO t (a) VALUES (2)` | two texts
+//deviation:brought-keys | With arguments, through Query, and with `ROW_COUNT()` or `FOUND_ROWS()`, a text of several statements is sent whole, and the later key may be a duplicate-key error. | SQLite; MySQL, MariaDB | `INSERT INTO t (id, a) VALUES (?, 1); INSERT INTO t (a) VALUES (2)` | two texts
 func TestKeptNullSeveral(t *testing.T) {
 	t.Parallel()
 	for name, src := range map[string]policy.Source{

@@ -123,7 +123,7 @@ func TestFollowLeftOut(t *testing.T) {
 // transaction of its rows, so that none of them comes again where no index is. A
 // transaction that is rolled back takes both back.
 //
-//deviation:brought-keys | The rows of such an INSERT through Query are in memory when it returns. | all with RETURNING or OUTPUT | `INSERT INTO t (id, …) VALUES (100, …) RETURNING id` | –
+//deviation:brought-keys | The rows of an INSERT with a brought key through Query are in memory when it returns. | all with RETURNING or OUTPUT | `INSERT INTO t (id, …) VALUES (100, …) RETURNING id` | –
 func TestFollowQueried(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

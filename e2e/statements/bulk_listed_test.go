@@ -70,7 +70,7 @@ func TestCopyListed(t *testing.T) {
 // columns, which COPY does not take, is the engine's error, and one with a list
 // is filled.
 //
-//deviation:bulk-loads | A COPY without a column list into a table with generated columns is the engine's error. | PostgreSQL | `pq.CopyIn("t")` | name the columns
+//deviation:bulk-loads | A COPY without a column list into a table with generated columns is an error of the engine. | PostgreSQL | `pq.CopyIn("t")` | name the columns
 func TestCopyGenerated(t *testing.T) {
 	t.Parallel()
 	s := harness.PQDefault.Scratch(t)

@@ -19,7 +19,7 @@ import (
 // TestCopyArguments: a row with another number of values than there are columns
 // is refused before it is sent, and the load goes on without it.
 //
-//deviation:bulk-loads | A row with another number of values than the load has columns is keyfill's error at its own Exec. It is not sent, and the load goes on. PostgreSQL refuses the load at its end. | PostgreSQL | `stmt.Exec("a")` for two columns | –
+//deviation:bulk-loads | A row with another number of values than the load has columns is an error of keyfill at its own Exec. It is not sent, and the load goes on. PostgreSQL refuses the load at its end. | PostgreSQL | `stmt.Exec("a")` for two columns | –
 func TestCopyArguments(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, pqEngines, func(t *testing.T, s *harness.Scratch) {

@@ -128,7 +128,7 @@ func compareErrors(t *testing.T, what string, got, want error) {
 // how many they take, and all of go-sql-driver's. Elsewhere the error may be another, but
 // it must be one, and nothing may be stored.
 //
-//deviation:filled-inserts | A wrong number of arguments is keyfill's error where the driver does not count. More arguments than SQLite needs are an error too. | all | two arguments for three placeholders | –
+//deviation:filled-inserts | A wrong number of arguments is an error of keyfill where the driver does not count. More arguments than SQLite needs are an error too. | all | two arguments for three placeholders | –
 func TestArgumentCount(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {

@@ -241,7 +241,7 @@ func TestSelectExhausted(t *testing.T) {
 
 // TestSelectRowCount: ROW_COUNT() after an INSERT … SELECT counts its rows.
 //
-//deviation:insert-select | `FOUND_ROWS()` afterwards counts the one row of the count. | MySQL, MariaDB | – | name the key column
+//deviation:insert-select | `FOUND_ROWS()` after an `INSERT … SELECT` counts the one row of the count. | MySQL, MariaDB | – | name the key column
 func TestSelectRowCount(t *testing.T) {
 	t.Parallel()
 	s := harness.MySQLMulti.Scratch(t)

@@ -71,7 +71,7 @@ type unexecutingConn struct {
 // with keys of their own, or not at all, and an open transaction goes on.
 //
 //deviation:insert-select | If more rows keep coming, the INSERT is an error after the third count. | all | – | a transaction that keeps them out
-//deviation:insert-select | The rows that such an INSERT with integer keys returns are in memory when Query returns. | MariaDB | `INSERT INTO t (a) SELECT a FROM s RETURNING id` | UUIDs
+//deviation:insert-select | The rows that an `INSERT … SELECT` with integer keys returns are in memory when Query returns. | MariaDB | `INSERT INTO t (a) SELECT a FROM s RETURNING id` | UUIDs
 //deviation:insert-select | Through Query the statement is not sent again when its rows have grown in an open transaction: the caller gets the engine's error. | PostgreSQL | `tx.Query("INSERT … SELECT … RETURNING id")` | Exec
 func TestSelectGrows(t *testing.T) {
 	t.Parallel()

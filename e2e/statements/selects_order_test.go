@@ -125,7 +125,7 @@ func TestSelectOrderKeys(t *testing.T) {
 // TestSelectOrderRefused: an order that cannot be kept is refused where it decides
 // what is stored.
 //
-//deviation:insert-select | With IGNORE, REPLACE or ON DUPLICATE KEY UPDATE it is refused where the query's ORDER BY cannot be written outside: with a placeholder or variable, an expression over an alias, none of the columns of a DISTINCT or UNION, or on one side of a UNION. | MySQL, MariaDB | `INSERT IGNORE … SELECT a FROM s ORDER BY FIELD(b, ?)` | order by a column of the select list
+//deviation:insert-select | With IGNORE, REPLACE or ON DUPLICATE KEY UPDATE an `INSERT … SELECT` is refused where the query's ORDER BY cannot be written outside: with a placeholder or variable, an expression over an alias, none of the columns of a DISTINCT or UNION, or on one side of a UNION. | MySQL, MariaDB | `INSERT IGNORE … SELECT a FROM s ORDER BY FIELD(b, ?)` | order by a column of the select list
 //deviation:insert-select | With IGNORE, REPLACE or ON DUPLICATE KEY UPDATE the engine chooses which of several equal rows is stored, as without keyfill, and may choose another one. | MySQL, MariaDB | `INSERT IGNORE … SELECT a FROM s` | ORDER BY columns that decide
 func TestSelectOrderRefused(t *testing.T) {
 	t.Parallel()

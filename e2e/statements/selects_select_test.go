@@ -294,7 +294,7 @@ func TestSelectRefused(t *testing.T) {
 // TestSelectFunction: UUIDs for the rows of a query are made by a function of the
 // server that makes this kind, where it has one.
 //
-//deviation:insert-select | For UUIDs the server's version is asked once. `dry_run` asks nothing and calls such an INSERT refused. | MariaDB, PostgreSQL | `SELECT VERSION()` | name the key column
+//deviation:insert-select | For UUIDs the server's version is asked once. `dry_run` asks nothing and calls an `INSERT … SELECT` refused. | MariaDB, PostgreSQL | `SELECT VERSION()` | name the key column
 func TestSelectFunction(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxSimple, harness.PQDefault, harness.MySQLDefault, harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {

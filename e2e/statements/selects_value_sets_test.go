@@ -67,7 +67,7 @@ var valueSets = []selectCell{
 // TestValueSets: the only row of VALUES is stored as the rows that the plain driver
 // stores for it, each with a key of its own.
 //
-//deviation:filled-inserts | A value that may be a set, in the only row of VALUES or in a SELECT without FROM, is sent as `COALESCE(value)`. The value stays the same. A set from a function of the application is keyfill's error, in a transaction after the engine's own. | PostgreSQL | `VALUES (lower($1))`; `VALUES (my_set())` | select FROM the set
+//deviation:filled-inserts | A value that may be a set, in the only row of VALUES or in a SELECT without FROM, is sent as `COALESCE(value)`. The value stays the same. A set from a function of the application is an error of keyfill, in a transaction after the engine's own. | PostgreSQL | `VALUES (lower($1))`; `VALUES (my_set())` | select FROM the set
 func TestValueSets(t *testing.T) {
 	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
@@ -98,7 +98,7 @@ func TestValueSets(t *testing.T) {
 
 // TestRecordKeys: beside a record the key is stored as it is recorded, whatever column takes it.
 //
-//deviation:filled-inserts | Where the only row of VALUES takes the fields of a record, the key is sent in a `CASE` that the engine drops before it runs. A record that is a set is keyfill's error. An argument in the key's place is refused. | PostgreSQL | `VALUES ((f()).*)`; `(a, b, id) VALUES ((f()).*, $1)` | select FROM the function
+//deviation:filled-inserts | Where the only row of VALUES takes the fields of a record, the key is sent in a `CASE` that the engine drops before it runs. A record that is a set is an error of keyfill. An argument in the key's place is refused. | PostgreSQL | `VALUES ((f()).*)`; `(a, b, id) VALUES ((f()).*, $1)` | select FROM the function
 func TestRecordKeys(t *testing.T) {
 	t.Parallel()
 	sequence := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 1}

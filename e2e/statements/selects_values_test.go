@@ -99,7 +99,7 @@ func createHits(t *testing.T, s *harness.Scratch, types []string, key string) {
 // nothing. A column with AUTO_INCREMENT is numbered by the engine, and nothing is refused.
 //
 //deviation:insert-select | The engine numbers the rows if the column has AUTO_INCREMENT and leads an index of InnoDB: keyfill puts SET STATEMENT with the first reserved number before the text. If something else took that number for another table, the INSERT fails. | MariaDB | `SET STATEMENT insert_id=…, auto_increment_increment=1 FOR INSERT INTO t (a) SELECT …` | –
-//deviation:insert-select | Around `INSERT … SELECT` into such a column keyfill makes a transaction, after which `ROW_COUNT()` is 0, or sets the savepoint `keyfill_rows` in yours, which stays. If more rows come than were counted, keyfill undoes the statement and sends it again. | MariaDB | `INSERT INTO t (a) SELECT a FROM s`, then `SELECT ROW_COUNT()` | RowsAffected; `BeginTx`
+//deviation:insert-select | Around `INSERT … SELECT` into a column with AUTO_INCREMENT keyfill makes a transaction, after which `ROW_COUNT()` is 0, or sets the savepoint `keyfill_rows` in yours, which stays. If more rows come than were counted, keyfill undoes the statement and sends it again. | MariaDB | `INSERT INTO t (a) SELECT a FROM s`, then `SELECT ROW_COUNT()` | RowsAffected; `BeginTx`
 func TestSelectValues(t *testing.T) {
 	t.Parallel()
 	on := []harness.Engine{harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.SQLiteFile}

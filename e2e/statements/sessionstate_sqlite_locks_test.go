@@ -125,7 +125,7 @@ func TestSQLiteSharedCacheOthers(t *testing.T) {
 // TestSQLiteCountChanges: under PRAGMA count_changes, mattn/go-sqlite3 leaves a prepared
 // statement unfinished, so that no reservation is committed.
 //
-//deviation:integer-keys | Under `PRAGMA count_changes`, which is deprecated, a reservation after a prepared statement that changes rows is the engine's error: the driver leaves that statement unfinished until it is closed. | SQLite with mattn/go-sqlite3 | "cannot commit transaction - SQL statements in progress" | `PRAGMA count_changes = 0`
+//deviation:integer-keys | Under `PRAGMA count_changes`, which is deprecated, a reservation after a prepared statement that changes rows is an error of the engine: the driver leaves that statement unfinished until it is closed. | SQLite with mattn/go-sqlite3 | "cannot commit transaction - SQL statements in progress" | `PRAGMA count_changes = 0`
 func TestSQLiteCountChanges(t *testing.T) {
 	t.Parallel()
 	db, _ := new(reservationWatch).watched(t, "sqlite3", filepath.Join(t.TempDir(), "test.db"))

@@ -64,9 +64,9 @@ var allSeen = []seen{
 // is what is said here.
 //
 //deviation:filled-inserts | An INSERT after `USE` that reads `ROW_COUNT()` is refused, since keyfill's question would change the answer. An INSERT into another database of an SQL Server, or after `USE` of one, is refused too. | MySQL, MariaDB; SQL Server | `USE t2`, `INSERT INTO t (n) VALUES (ROW_COUNT())`; `INSERT INTO otherdb.dbo.t` | ask in a statement before; a DSN for that database
-//deviation:insert-select | `SELECT LAST_INSERT_ID()` afterwards returns what it returned before. | MySQL, MariaDB | – | `LastInsertId`
-//deviation:settings | `FOUND_ROWS()` after such an INSERT counts the one row of the answer. | MySQL, MariaDB | `SELECT SQL_CALC_FOUND_ROWS …; INSERT INTO "t" …; SELECT FOUND_ROWS()` | `sql_mode:` in the policy
-//deviation:settings | Such an INSERT whose own text reads `ROW_COUNT()` or `FOUND_ROWS()` is refused. | MySQL, MariaDB | `INSERT INTO "t" (a) VALUES (ROW_COUNT())` | `sql_mode:` in the policy
+//deviation:insert-select | After an `INSERT … SELECT`, `SELECT LAST_INSERT_ID()` returns what it returned before. | MySQL, MariaDB | – | `LastInsertId`
+//deviation:settings | `FOUND_ROWS()` after an INSERT that depends on a setting counts the one row of the answer. | MySQL, MariaDB | `SELECT SQL_CALC_FOUND_ROWS …; INSERT INTO "t" …; SELECT FOUND_ROWS()` | `sql_mode:` in the policy
+//deviation:settings | An INSERT that depends on a setting and whose own text reads `ROW_COUNT()` or `FOUND_ROWS()` is refused. | MySQL, MariaDB | `INSERT INTO "t" (a) VALUES (ROW_COUNT())` | `sql_mode:` in the policy
 //deviation:settings | A text that begins or ends a transaction under one setting and not under another leaves it unknown whether a transaction is open. | MySQL, MariaDB, PostgreSQL, SQL Server | `SELECT '\'; COMMIT; --'` | `sql_mode:`, `standard_conforming_strings:`, `quoted_identifier:` in the policy
 //deviation:settings | The byte A0 is no white space. | MySQL, MariaDB | `charset=latin1` with `INSERT\xa0INTO t` | `charset=utf8mb4`
 //deviation:settings | An integer 0 in the key's place gets a key even if the session has NO_AUTO_VALUE_ON_ZERO, which keyfill does not ask for. | MySQL, MariaDB | `SET sql_mode = 'NO_AUTO_VALUE_ON_ZERO'` | `sql_mode: NO_AUTO_VALUE_ON_ZERO` in the policy, or `fill: [missing, null, default]`

@@ -16,7 +16,7 @@ import (
 // TestPreparedTakesLock: Prepare of an INSERT without a column list takes SQLite's lock to
 // write, where its table is new to the process and a transaction is open.
 //
-//deviation:no-column-list | Inside a transaction such an INSERT takes the lock to write before keyfill asks for the columns, as under "Integer keys". | SQLite | `tx.Prepare` takes it too | `columns:`; name the columns
+//deviation:no-column-list | Inside a transaction an INSERT without a column list takes the lock to write before keyfill asks for the columns, as under "Integer keys". | SQLite | `tx.Prepare` takes it too | `columns:`; name the columns
 func TestPreparedTakesLock(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
@@ -197,7 +197,7 @@ func TestTimeOfWait(t *testing.T) {
 // TestRowsOfAnotherOpen: SQLite sets no savepoint while the rows of an INSERT are open, so
 // that an INSERT with a number without gaps is the engine's error in that transaction.
 //
-//deviation:keys-of-a-transaction | With `transaction: joined` it is the engine's error while rows of an INSERT into another table, whose keys do not belong to the transaction, are open. | SQLite, inside a transaction | `tx.Query("INSERT … RETURNING id")` | read the rows first
+//deviation:keys-of-a-transaction | With `transaction: joined` it is an error of the engine while rows of an INSERT into another table, whose keys do not belong to the transaction, are open. | SQLite, inside a transaction | `tx.Query("INSERT … RETURNING id")` | read the rows first
 func TestRowsOfAnotherOpen(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
