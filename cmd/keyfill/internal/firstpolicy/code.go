@@ -49,6 +49,9 @@ func TellCode(ctx context.Context, first *draft.Draft, patterns []string) error 
 	}
 	first.Remarks = append(first.Remarks, fmt.Sprintf("INSERTs in the Go code: %d. Without a key: %d; with the key column: %d; refused: %d; into other tables: %d; put together when the program runs: %d. keyfill vet --all lists them.",
 		sum.Inserts, sum.Actions[vet.Fill], sum.Actions[vet.Keep], sum.Actions[vet.Refuse], sum.Actions[vet.Pass], sum.Actions[vet.Dynamic]))
+	if note := v.ORMs(); note != "" {
+		first.Remarks = append(first.Remarks, note)
+	}
 	for _, fault := range v.Faults {
 		first.Remarks = append(first.Remarks, fmt.Sprintf("Not all of the code was read: %v.", fault))
 	}

@@ -19,13 +19,14 @@ type Report struct {
 	Findings []vet.Finding
 	packages int
 	files    int
-	Faults   []error // errors about files and packages that could not be read
+	orms     map[string]bool // the names of the libraries that build INSERTs, and that a package imports
+	Faults   []error         // errors about files and packages that could not be read
 }
 
 // Read reads the packages and the files of SQL that patterns name. If tests is true, it
 // reads the files of tests too.
 func Read(ctx context.Context, judge *vet.Judge, patterns []string, tests bool) (*Report, error) {
-	v := &Report{}
+	v := &Report{orms: map[string]bool{}}
 	places, err := sqlPlaces(patterns)
 	if err != nil {
 		return nil, err
@@ -48,6 +49,9 @@ func Read(ctx context.Context, judge *vet.Judge, patterns []string, tests bool) 
 	}
 	err = eachPackage(ctx, places.packages, tests, func(p *goPackage) {
 		v.packages++
+		for _, name := range ormsOf(p.files) {
+			v.orms[name] = true
+		}
 		v.Faults = append(v.Faults, p.faults...)
 		for _, one := range judge.Source(p.fset, gosql.Source{Package: p.types, Files: p.files, Info: p.info}) {
 			// Skip a text that was judged before: sqlc has generated it from a query file

@@ -95,6 +95,9 @@ func printSummary(w io.Writer, v *Report, s vet.Summary) {
 	if len(rest) > 0 {
 		fmt.Fprintf(w, "\n%s\n", strings.Join(rest, "; "))
 	}
+	if note := v.ORMs(); note != "" {
+		fmt.Fprintf(w, "\n%s\n", note)
+	}
 }
 
 // Line is a line of "vet --json".
