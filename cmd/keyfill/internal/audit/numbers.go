@@ -9,7 +9,7 @@ import (
 
 // The rules of findings, with their rows in docs/audit.md.
 //
-//row:auditrules | `first`, `gap`, `tail` | error | numbers are missing before the first one, between two others, or after the last one that the state has given. `start:` is the first number: gaps below it are not the sequence's
+//row:auditrules | `first`, `gap`, `tail` | error | numbers are missing before the first number, between two numbers, or after the last number that the state has given. `start:` is the first number: gaps below it are not the sequence's
 //row:auditrules | `period` | error | no row is left of a period whose state has given numbers
 //row:auditrules | `double` | error | several rows have one number
 //row:auditrules | `cancelled` | error | a row has a number that `--cancelled` names
