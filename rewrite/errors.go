@@ -1,5 +1,13 @@
 package rewrite
 
+// The reasons that docs/arguments.md lists, with their remedies.
+//
+//row:arguments | `named` | placeholders by position, or without a name, stand with named arguments, or named placeholders with arguments by position: drivers differ in which argument they give to which placeholder | use one style for all
+//row:arguments | `styles` | one text has placeholders of two styles | use one style for all
+//row:arguments | `array` | go-ora reads a slice, also a named slice of bytes, as one value for each of several rows. It reads an array, such as `uuid.UUID`, in the same way where only slices and arrays come before it; keyfill does not refuse an array | send one row a statement; pass `[]byte(v)`, `id[:]` or `id.String()`
+//row:arguments | `option` | pgx reads the first argument as an option, or lets it rewrite the query and its arguments | set `default_query_exec_mode` in the DSN; write `$1` and pass the values
+//row:arguments | `arguments` | there are more or fewer arguments than placeholders | pass one argument for each placeholder
+
 // Reason is why an INSERT on a configured table is refused, as a short word that will
 // not change, fit for counters. It is an error and comparable, so that errors.Is(err,
 // rewrite.ErrSelect) finds out whether it is the cause.
@@ -141,8 +149,6 @@ const (
 // Causes that lie in placeholders and arguments.
 const (
 	// ErrStyles is returned when placeholders of several styles are mixed.
-	//
-	//row:arguments | `styles` | one text has placeholders of two styles | use one style for all
 	ErrStyles Reason = "styles"
 	// ErrFirstUse is returned when some drivers number placeholders such as $2 by their
 	// first use in the text, and the numbers are not in that order. It concerns keys
@@ -159,18 +165,12 @@ const (
 	ErrTooMany Reason = "too_many"
 	// ErrArguments is returned when there are not as many arguments as
 	// placeholders, so that a key could end in another column.
-	//
-	//row:arguments | `arguments` | there are more or fewer arguments than placeholders | pass one argument for each placeholder
 	ErrArguments Reason = "arguments"
 	// ErrNamed is returned when a named placeholder has no named argument, or another
 	// placeholder has one.
-	//
-	//row:arguments | `named` | placeholders by position, or without a name, stand with named arguments, or named placeholders with arguments by position: drivers differ in which argument they give to which placeholder | use one style for all
 	ErrNamed Reason = "named"
 	// ErrArray is returned when an argument is a list that stands for several
 	// rows.
-	//
-	//row:arguments | `array` | go-ora reads a slice, also a named slice of bytes, as one value for each of several rows. It reads an array, such as `uuid.UUID`, in the same way where only slices and arrays come before it; keyfill does not refuse an array | send one row a statement; pass `[]byte(v)`, `id[:]` or `id.String()`
 	ErrArray Reason = "array"
 	// ErrQuotedKey is returned when the argument for a key is a UUID in double quotes:
 	// a library has sent it as JSON, and the engine would store the quotes or other
@@ -178,8 +178,6 @@ const (
 	ErrQuotedKey Reason = "quoted_key"
 	// ErrOption is returned when the first argument is an option of the driver,
 	// or rewrites the query: it stands for no placeholder, or for many.
-	//
-	//row:arguments | `option` | pgx reads the first argument as an option, or lets it rewrite the query and its arguments | set `default_query_exec_mode` in the DSN; write `$1` and pass the values
 	ErrOption Reason = "option"
 )
 
