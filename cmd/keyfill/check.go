@@ -54,7 +54,7 @@ func newCheck() *cobra.Command {
 	addDatabaseAs(cmd, &f.database, strings.Join(database.Drivers(), ", "))
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, one finding a line")
 	flags.BoolVar(&f.fix, "fix", false, "print one script that mends what SQL can; run nothing")
-	flags.Float64Var(&f.rate, "rate", 0, "find states that are too slow for `N` rows a second into each table, of all\nprocesses")
+	flags.Float64Var(&f.rate, "rate", 0, "find states too slow for `N` rows a second a table")
 	return cmd
 }
 

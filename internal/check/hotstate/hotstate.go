@@ -25,7 +25,7 @@ func LimitOf(d *dialect.Dialect, driver string) Limit {
 	case driver == "etcd":
 		return 550
 	case driver == "redis":
-		return 1500
+		return 770
 	case d == nil:
 		return 0
 	case d.Family == dialect.FamilyMySQL:
@@ -37,7 +37,7 @@ func LimitOf(d *dialect.Dialect, driver string) Limit {
 }
 
 // Counts reports whether each of the keys of a source is a number of a row that all
-// processes change. Those of a snowflake and of recycled have rows of their own.
+// processes change. A snowflake and recycled have a row for each process.
 func Counts(src policy.Source) bool {
 	switch src.Kind {
 	case policy.KindNative, policy.KindMaxPlusOne, policy.KindRecycled, policy.KindSnowflake, policy.KindComposite, policy.KindIdentity:

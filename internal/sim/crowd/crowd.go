@@ -7,12 +7,13 @@
 //
 // A model knows one server of unlimited processors: what the rows themselves and
 // thousands of connections cost the server is not in it. More than 64 waiting reservations
-// cost what 64 do, since no more were measured.
+// cost what 64 do, and a sync answers 64 at most, since no more were measured.
 package crowd
 
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -211,11 +212,14 @@ func (s *server) sync(ctx context.Context) error {
 	case <-answered:
 		return nil
 	case <-ctx.Done():
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.waiting = slices.DeleteFunc(s.waiting, func(c chan struct{}) bool { return c == answered })
 		return ctx.Err()
 	}
 }
 
-// syncs syncs as long as there are reservations that wait. One that comes when a sync ends
+// syncs syncs while there are reservations that wait. One that comes when a sync ends
 // waits for the end of the next one.
 func (s *server) syncs() {
 	for all := s.take(); len(all) > 0; {
@@ -232,7 +236,8 @@ func (s *server) syncs() {
 func (s *server) take() []chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := s.waiting
-	s.waiting, s.syncing = nil, len(all) > 0
+	n := min(len(s.waiting), mostWaiters)
+	all := s.waiting[:n:n]
+	s.waiting, s.syncing = s.waiting[n:], n > 0
 	return all
 }
