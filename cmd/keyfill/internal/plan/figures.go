@@ -69,7 +69,7 @@ func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, kind strin
 		return nil, err
 	}
 	if kind != "bigint" && kind != "uuid" && f.entry.isNumbered(f.column.Name) {
-		return nil, fmt.Errorf("%s has numbers with a format, a period or a scope, which the engine cannot give: docs/numbers.md shows how they begin", f.ref)
+		return nil, fmt.Errorf("%s has numbers with a format, a period or a scope: make its column, index and states as docs/numbers.md shows", f.ref)
 	}
 	if err := f.prepare(ctx, db); err != nil {
 		return nil, err
