@@ -80,7 +80,7 @@ const (
 	ruleEngineFills = "engine-fills"
 	//row:rules | `session-read` | warning | a default or a trigger calls `lastval()` or the like, which does not know keyfill's integers | give the value in the program
 	ruleSessionRead = "session-read"
-	//row:rules | `trigger-fills` | error; info where it asks for NULL first | a trigger sets the key column too | drop the trigger
+	//row:rules | `trigger-fills` | error; info where it asks for NULL first | a trigger sets the key column too, or a column of `scope:` or `from:` | drop the trigger
 	ruleTriggerFills = "trigger-fills"
 	//row:rules | `default-fills` | info | a default makes a key where an INSERT does not come through keyfill | drop the default
 	ruleDefaultFills = "default-fills"
@@ -114,7 +114,7 @@ const (
 	ruleWorker = "worker"
 	//row:rules | `lease` | info | which process holds a lease, or that one has run out | none
 	ruleLease = "lease"
-	//row:rules | `lock` | error | the lock of a row, of SQLite's writer or of `maxplusone` does not keep a second session out, which [the command tries](#locks-that-do-not-exclude) | another source, or another server
+	//row:rules | `lock` | error | the lock of a row, of SQLite's writer or of `maxplusone` does not keep a second session out, or savepoints and RETURNING are not kept, which [the command tries](#locks-that-do-not-exclude) | another source, or another server
 	ruleLock = "lock"
 	//row:rules | `store` | error; info for one without SQL that answers, or whose driver the command lacks | a store cannot be opened or reached, or takes no changes | what the message names
 	ruleStore = "store"

@@ -68,8 +68,8 @@ type Explanation struct {
 	// Numbers says how the numbers are written that the statement gets, and when they begin
 	// again, if the policy has a format for them: the template, and the period.
 	Numbers string `json:"numbers,omitempty"`
-	// Made says from which columns of the row the keys are made, as in "from sender, no". It
-	// is empty if keys are drawn.
+	// Made holds the columns of the row from which the keys are made, as in "from sender, no".
+	// It is empty if keys are drawn.
 	Made string `json:"made,omitempty"`
 	// Reads are the expressions in the text that ask the session for a number which keyfill
 	// makes instead of the engine, such as lastval() and currval: they return the number of
