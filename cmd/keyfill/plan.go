@@ -25,28 +25,29 @@ func newPlan() *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
 		Use:   "plan KIND --driver DRIVER --dsn DSN --table TABLE",
-		Short: "Print the steps that bring keyfill into a table, and out of it",
-		Long: `Prints numbered steps with their SQL, a check after each, and what to look at. It
-reads the database for the figures, and changes nothing.
+		Short: "Print the steps that bring keyfill into tables, and out of them",
+		Long: `Prints steps with their SQL and checks, and changes nothing: see docs/adopting.md.
   there     keyfill fills the column, and programs without it go on inserting
-  handback  the engine numbers the column again
-  change    another source of keyfill numbers the column
+  handback  the engine numbers it again; change: another source of keyfill does
   bigint    an integer column that is too narrow becomes one of 64 bits
-  uuid      a UUID column beside the integer one
-docs/adopting.md has the whole way, docs/command.md#keyfill-plan the fields.`,
+  uuid      integer keys, and the columns that refer to them, become UUIDs`,
 		Example:   `  keyfill plan there --driver sqlite --dsn shop.db --table orders`,
 		ValidArgs: plan.Kinds,
 		Args:      arguments(onePlan),
 		RunE:      func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	addDatabase(cmd, &f.database)
-	cmd.Flags().StringVar(&f.Table, "table", "", "table or schema.table")
-	cmd.Flags().StringVar(&f.Column, "column", "", "the key column, where the engine numbers none")
-	cmd.Flags().StringVar(&f.Config, "config", "", "the policy `file`, whose entry the plan repeats")
-	cmd.Flags().StringVar(&f.Name, "name", "", "of change: the name of the new sequence's state")
-	cmd.Flags().BoolVar(&f.Stopped, "stopped", false, "of there: old programs do not go on")
-	cmd.Flags().Int64Var(&f.Gap, "gap", 0, "by how many numbers the counter is raised")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object for each step")
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.Tables, "table", nil, "table or schema.table, may be repeated")
+	flags.BoolVar(&f.All, "all", false, "all tables that can be planned")
+	flags.StringVar(&f.Column, "column", "", "the key column, where the engine numbers none")
+	flags.StringVar(&f.Config, "config", "", "the policy `file`, whose entries the plan repeats")
+	flags.StringVar(&f.Folder, "dir", "", "write SQL and policies to files in a new `folder`")
+	flags.StringVar(&f.Name, "name", "", "of change: the name of the new sequence's state")
+	flags.BoolVar(&f.Stopped, "stopped", false, "of there: old programs do not go on")
+	flags.Int64Var(&f.Gap, "gap", 0, "by how many numbers the counter is raised")
+	flags.StringVar(&f.Layout, "layout", "", "of uuid: binary for keys of 16 bytes")
+	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object for each step")
 	return cmd
 }
 
@@ -54,15 +55,24 @@ func (f *planFlags) run(cmd *cobra.Command, kind string) error {
 	switch {
 	case !slices.Contains(plan.Kinds, kind):
 		return usage.Errorf("there is no plan %q; take there, handback, change, bigint or uuid", kind)
-	case f.Table == "":
-		return usage.Errorf("say --table")
+	case (f.Tables == nil) != f.All:
+		return usage.Errorf("say --table or --all")
+	case f.Column != "" && len(f.Tables) != 1:
+		return usage.Errorf("--column is for one --table; plan the table alone")
 	case f.Name != "" && kind != "change":
 		return usage.Errorf("--name is for keyfill plan change; leave it out")
+	case f.Name != "" && len(f.Tables) != 1:
+		return usage.Errorf("--name is for one --table; plan the table alone")
 	case f.Stopped && kind != "there":
 		return usage.Errorf("--stopped is for keyfill plan there; leave it out")
+	case f.Layout != "" && kind != "uuid":
+		return usage.Errorf("--layout is for keyfill plan uuid; leave it out")
+	case f.Layout != "" && f.Layout != plan.LayoutBinary:
+		return usage.Errorf("--layout %s: say binary, or leave it out", f.Layout)
 	case f.Gap < 0:
 		return usage.Errorf("--gap %d: give a number of at least 1", f.Gap)
 	}
+	f.Flags = f.database.Flags()
 	db, d, err := f.database.Open(cmd.Context())
 	if err != nil {
 		return err
@@ -71,6 +81,12 @@ func (f *planFlags) run(cmd *cobra.Command, kind string) error {
 	summary, steps, err := plan.Make(cmd.Context(), db, d, kind, &f.Options)
 	if err != nil {
 		return err
+	}
+	if f.Folder != "" {
+		if err := plan.Write(d, &f.Options, steps); err != nil {
+			return err
+		}
+		summary += fmt.Sprintf("\nThe engine's client runs the files: %s.\n", plan.Client(d))
 	}
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	if f.asJSON {

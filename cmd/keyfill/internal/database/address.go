@@ -29,6 +29,15 @@ type Address struct {
 // IsEmpty reports whether no flag names a database.
 func (a *Address) IsEmpty() bool { return *a == Address{} }
 
+// Flags returns the flags of the address for a command that is shown: without the DSN
+// itself, which may hold a password.
+func (a *Address) Flags() string {
+	if a.Variable != "" {
+		return "--driver " + a.Driver + " --dsn-env " + a.Variable
+	}
+	return "--driver " + a.Driver + " --dsn DSN"
+}
+
 // DataSource returns the DSN, and the dialect that the driver speaks.
 func (a *Address) DataSource() (dsn string, d *dialect.Dialect, err error) {
 	d = DialectOf(a.Driver)

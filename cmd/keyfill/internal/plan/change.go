@@ -59,7 +59,7 @@ func (f *figures) unbind() Step {
 	if f.end > 0 {
 		old = fmt.Sprintf(" AND next_value <= %d", f.end)
 	}
-	s := Step{Title: "End the last process with keyfill that numbers the column. Then take its rows away, which bind the column to its source."}
+	s := Step{Title: "End the last process with keyfill that numbers the column. Then take its rows away, which bind the column to its source.", Name: "unbind"}
 	if gone != nil {
 		s.SQL = append(s.SQL, "DELETE FROM keyfill_sequences WHERE name IN ("+strings.Join(gone, ", ")+")"+old)
 	}

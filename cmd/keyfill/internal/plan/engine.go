@@ -22,6 +22,7 @@ type engine struct {
 
 	add     string // the statement that adds a column that may be NULL
 	uuid    string // the type that the engine uses for a column of UUIDs
+	binary  string // the type of a column of UUIDs as 16 bytes
 	notNull string // makes the column that add has added NOT NULL; empty if the engine cannot do that
 	index   string // makes a unique index {index} of the new column; {index schema} and {bare table} are for SQLite
 
@@ -30,6 +31,8 @@ type engine struct {
 	partIndex, looseIndex string
 
 	otherIndex string // what the user has to expect of the indexes of partIndex and looseIndex
+
+	swap *swapRules // how keys become UUIDs; nil if no plan does that
 
 	// prepare reads what the statements of this engine have to repeat, such as the
 	// definition of a column; nil if there is nothing to read.
@@ -50,48 +53,50 @@ var (
 		referring:  "SELECT table_schema, table_name, column_name, constraint_name FROM information_schema.key_column_usage WHERE referenced_table_schema = {schema} AND referenced_table_name = {name} AND referenced_column_name = {column}",
 		add:        "ALTER TABLE {table} ADD COLUMN {new} {uuid} NULL",
 		uuid:       "CHAR(36) CHARACTER SET ascii COLLATE ascii_bin",
+		binary:     "BINARY(16)",
 		notNull:    "ALTER TABLE {table} MODIFY {new} {uuid} NOT NULL",
 		index:      "CREATE UNIQUE INDEX {index} ON {table} ({new})",
 		looseIndex: "CREATE INDEX {index} ON {table} ({new})",
 		otherIndex: " The server makes no unique index of a table with partitions without their columns, so that this one keeps no UUID from being stored twice.",
-		prepare:    readDefinition, raise: raiseMySQL, numberAgain: numberAgainMySQL,
+		prepare:    readDefinition, raise: raiseMySQL, numberAgain: numberAgainMySQL, swap: swapMySQL,
 	}
 	postgres = &engine{
 		sequences:  true,
 		widen:      "ALTER TABLE {table} ALTER COLUMN {key} TYPE bigint",
 		widened:    " An INSERT with RETURNING of the column may fail once for each connection that has prepared it (cached plan must not change result type, 0A000): run its transaction again.",
 		referring:  "SELECT conrelid::regclass, conname FROM pg_constraint WHERE contype = 'f' AND confrelid = {table name}::regclass",
-		add:        "ALTER TABLE {table} ADD COLUMN {new} {uuid} NULL",
+		add:        "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {new} {uuid} NULL",
 		uuid:       "uuid",
+		binary:     "bytea",
 		notNull:    "ALTER TABLE {table} ALTER COLUMN {new} SET NOT NULL",
 		index:      "CREATE UNIQUE INDEX CONCURRENTLY {index} ON {table} ({new})", // CONCURRENTLY does not block INSERTs
 		partIndex:  "CREATE UNIQUE INDEX CONCURRENTLY {index} ON {part} ({new})",
 		otherIndex: " PostgreSQL makes no unique index over partitions without their columns: each partition has one of its own, and each new one needs one.",
-		raise:      raisePostgreSQL, numberAgain: numberAgainPostgreSQL,
+		raise:      raisePostgreSQL, numberAgain: numberAgainPostgreSQL, swap: swapPostgreSQL,
 	}
 	sqlite = &engine{
-		add:   "ALTER TABLE {table} ADD COLUMN {new} {uuid} NULL",
-		uuid:  "TEXT",
+		add:  "ALTER TABLE {table} ADD COLUMN {new} {uuid} NULL",
+		uuid: "TEXT", binary: "BLOB",
 		index: "CREATE UNIQUE INDEX {index schema}.{index} ON {bare table} ({new})",
-		raise: raiseSQLite,
+		raise: raiseSQLite, swap: swapSQLite,
 	}
 	sqlserver = &engine{
 		widen:     "ALTER TABLE {table} ALTER COLUMN {key} bigint NOT NULL",
 		referring: "SELECT OBJECT_NAME(parent_object_id), name FROM sys.foreign_keys WHERE referenced_object_id = OBJECT_ID({table name})",
 		add:       "ALTER TABLE {table} ADD {new} {uuid} NULL",
-		uuid:      "uniqueidentifier",
-		notNull:   "ALTER TABLE {table} ALTER COLUMN {new} {uuid} NOT NULL",
-		index:     "CREATE UNIQUE INDEX {index} ON {table} ({new}) WHERE {new} IS NOT NULL", // without WHERE, a unique index accepts only one NULL
-		raise:     raiseSQLServer,
+		uuid:      "uniqueidentifier", binary: "binary(16)",
+		notNull: "ALTER TABLE {table} ALTER COLUMN {new} {uuid} NOT NULL",
+		index:   "CREATE UNIQUE INDEX {index} ON {table} ({new}) WHERE {new} IS NOT NULL", // without WHERE, a unique index accepts only one NULL
+		raise:   raiseSQLServer,
 	}
 	oracle = &engine{
 		widen:     "ALTER TABLE {table} MODIFY {key} NUMBER(19)",
 		referring: "SELECT c.table_name, c.constraint_name FROM all_constraints c JOIN all_constraints p ON p.owner = c.r_owner AND p.constraint_name = c.r_constraint_name WHERE c.constraint_type = 'R' AND p.owner = {schema} AND p.table_name = {name}",
 		add:       "ALTER TABLE {table} ADD {new} {uuid} NULL",
-		uuid:      "RAW(16)",
-		notNull:   "ALTER TABLE {table} MODIFY {new} NOT NULL",
-		index:     "CREATE UNIQUE INDEX {index} ON {table} ({new})",
-		raise:     raiseOracle, numberAgain: numberAgainOracle,
+		uuid:      "RAW(16)", binary: "RAW(16)",
+		notNull: "ALTER TABLE {table} MODIFY {new} NOT NULL",
+		index:   "CREATE UNIQUE INDEX {index} ON {table} ({new})",
+		raise:   raiseOracle, numberAgain: numberAgainOracle,
 	}
 )
 

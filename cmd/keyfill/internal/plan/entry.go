@@ -28,16 +28,7 @@ func readEntry(d *dialect.Dialect, file, table string) (*entry, error) {
 	if file == "" {
 		return nil, nil
 	}
-	cfg, err := policy.Load(file)
-	if err != nil {
-		return nil, err
-	}
-	if cfg.Dialect != "" {
-		if d, err = dialect.ByName(cfg.Dialect); err != nil {
-			return nil, err
-		}
-	}
-	rules, err := cfg.Compile(d)
+	rules, cfg, err := compiled(d, file)
 	if err != nil {
 		return nil, err
 	}
@@ -58,11 +49,31 @@ func readEntry(d *dialect.Dialect, file, table string) (*entry, error) {
 		return nil, err
 	}
 	top := document.Content[0]
+	if cfg.Dialect != "" {
+		if d, err = dialect.ByName(cfg.Dialect); err != nil {
+			return nil, err
+		}
+	}
 	e := &entry{dialect: d, node: plainNode(fieldOf(fieldOf(top, "tables"), found.Name)), sources: map[string]*yaml.Node{}}
 	for name := range cfg.Sources {
 		e.sources[name] = plainNode(fieldOf(fieldOf(top, "sources"), name))
 	}
 	return e, nil
+}
+
+// compiled reads and compiles a policy file, which may name another dialect than d.
+func compiled(d *dialect.Dialect, file string) (*policy.Policy, *policy.Config, error) {
+	cfg, err := policy.Load(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cfg.Dialect != "" {
+		if d, err = dialect.ByName(cfg.Dialect); err != nil {
+			return nil, nil, err
+		}
+	}
+	rules, err := cfg.Compile(d)
+	return rules, cfg, err
 }
 
 // keyOf returns the mapping in an entry that names a column, nil if there is none. The
@@ -127,6 +138,32 @@ func (e *entry) from(column, source, new string) string {
 		setField(key, "source", parseNode(source))
 	} else {
 		addKey(entry, parseNode(new))
+	}
+	return flowText(entry)
+}
+
+// plus returns the text of the entry with one more key.
+func (e *entry) plus(key string) string {
+	entry := cloneNode(e.node)
+	addKey(entry, parseNode(key))
+	return flowText(entry)
+}
+
+// uuid returns the text of the entry whose column is a UUID. If the entry does not have the
+// column, it gets the key new.
+func (e *entry) uuid(column, layout, new string) string {
+	entry := cloneNode(e.node)
+	key := e.keyOf(entry, column)
+	if key == nil {
+		addKey(entry, parseNode(new))
+		return flowText(entry)
+	}
+	for _, name := range []string{"max_bits", "last_insert_id", "layout", "mode"} {
+		removeField(key, name)
+	}
+	setField(key, "source", stringNode(policy.KindUUIDv7))
+	if layout != "" {
+		setField(key, "layout", stringNode(layout))
 	}
 	return flowText(entry)
 }

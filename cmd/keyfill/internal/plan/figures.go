@@ -20,6 +20,7 @@ import (
 // figures holds the facts that a plan is made from: a table as it is now, and the policy.
 type figures struct {
 	Options
+	Table   string // as --table names it
 	dialect *dialect.Dialect
 	engine  *engine
 	found   *catalog.Table
@@ -39,6 +40,7 @@ type figures struct {
 	room      int64  // the greatest integer that fits into the column
 	numbering        // the rows of keyfill_sequences about the column
 	entry     *entry // the table's entry in the policy file, nil if it is not known
+	index     string // the name of the index that the plan uuid adds; empty if the plan ends with the new column
 	end       int64  // the first number that the plan leaves to the engine; 0 if the engine has no counter for the column
 }
 
@@ -47,8 +49,8 @@ type figures struct {
 const defaultGap = 1_000_000_000
 
 // readFigures reads the facts about a table that a plan of a kind needs.
-func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, kind string, o *Options) (*figures, error) {
-	f := &figures{Options: *o, dialect: d, engine: engines[d.Family]}
+func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, kind string, o *Options, table string) (*figures, error) {
+	f := &figures{Options: *o, Table: table, dialect: d, engine: engines[d.Family]}
 	var err error
 	if f.found, err = database.ReadTable(ctx, db, d, f.Table); err != nil {
 		return nil, err
@@ -230,8 +232,11 @@ func (f *figures) summary() string {
 }
 
 // literal returns a text as a string of SQL.
-func (f *figures) literal(text string) string {
-	if f.dialect.Lexis.BackslashEscapes {
+func (f *figures) literal(text string) string { return literal(f.dialect, text) }
+
+// literal returns a text as a string of SQL.
+func literal(d *dialect.Dialect, text string) string {
+	if d.Lexis.BackslashEscapes {
 		text = strings.ReplaceAll(text, `\`, `\\`)
 	}
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"

@@ -148,6 +148,7 @@ func (f *figures) handbackNative() ([]Step, error) {
 	case f.engine.sequences:
 		steps = append(steps, Step{
 			Title: "Let the column draw from the sequence by its default.",
+			Name:  "default",
 			SQL:   []string{fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT nextval(%s)", f.table, f.key, f.literal(sequence))},
 		})
 	default:
@@ -209,7 +210,7 @@ func (f *figures) policyBelow(to int64) string {
 // numberAgain returns the step after which the engine numbers a column that it does not
 // number now.
 func (f *figures) numberAgain(to int64) (Step, error) {
-	s := Step{Title: fmt.Sprintf("Let the engine number the column, from %d on.", to)}
+	s := Step{Title: fmt.Sprintf("Let the engine number the column, from %d on.", to), Name: "number"}
 	if f.engine.numberAgain == nil {
 		return s, fmt.Errorf("%s cannot give a number of its own to a column that exists: make a table whose column has one, and copy the rows into it", f.dialect.Title)
 	}

@@ -8,6 +8,7 @@ import "fmt"
 func (f *figures) raise(latest, to int64) Step {
 	s := Step{
 		Title: fmt.Sprintf("Raise the engine's own counter to %d.", to),
+		Name:  "raise",
 		Look:  fmt.Sprintf("it is %d or more. Else print this plan again: rows were inserted since.", to),
 	}
 	f.engine.raise(f, &s, latest, to)
@@ -65,8 +66,14 @@ func (f *figures) alterIf(condition, alter string) (statements []string) {
 	if fresh := f.dialect.FreshCounters; fresh != "" {
 		statements = []string{fresh}
 	}
-	return append(statements,
+	return append(statements, f.place().alterIf(condition, alter)...)
+}
+
+// alterIf is the same for a condition that reads no counter.
+func (p place) alterIf(condition, alter string) []string {
+	return []string{
 		fmt.Sprintf("SET @keyfill = (SELECT IF(%s, %s, 'DO 0') FROM information_schema.tables WHERE table_schema = %s AND table_name = %s)",
-			condition, f.literal(alter), f.literal(f.found.Schema), f.literal(f.found.Name)),
-		"PREPARE keyfill FROM @keyfill", "EXECUTE keyfill", "DEALLOCATE PREPARE keyfill")
+			condition, literal(p.dialect, alter), literal(p.dialect, p.schema), literal(p.dialect, p.name)),
+		"PREPARE keyfill FROM @keyfill", "EXECUTE keyfill", "DEALLOCATE PREPARE keyfill",
+	}
 }

@@ -59,6 +59,7 @@ func there(f *figures) ([]Step, error) {
 	for _, s := range f.states {
 		steps = append(steps, Step{
 			Title: fmt.Sprintf("Move the state %s into the gap. No process may draw from it meanwhile.", s.name),
+			Name:  "move",
 			SQL:   []string{f.moveState(s, start)},
 			Check: "SELECT next_value FROM keyfill_sequences WHERE name = " + f.literal(s.name),
 			Look:  fmt.Sprintf("it is %d.", start),
@@ -103,6 +104,7 @@ func (f *figures) thereStopped() []Step {
 	for _, s := range f.states {
 		steps = append(steps, Step{
 			Title: fmt.Sprintf("Move the state %s above the keys that are there.", s.name),
+			Name:  "move",
 			SQL:   []string{f.moveState(s, start)},
 			Check: "SELECT next_value FROM keyfill_sequences WHERE name = " + f.literal(s.name),
 			Look:  fmt.Sprintf("it is %d.", start),

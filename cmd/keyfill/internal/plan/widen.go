@@ -1,11 +1,8 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
-
-	"github.com/keyfill/keyfill/internal/catalog"
 )
 
 // bigint returns the steps that change an integer column to 64 bits.
@@ -18,6 +15,7 @@ func bigint(f *figures) ([]Step, error) {
 	}
 	widen := Step{
 		Title: "Make the column wider. The server writes the whole table again, and statements on it wait: measure it on a copy, and take an hour with little load." + f.engine.widened,
+		Name:  "widen",
 		SQL:   []string{f.sql(f.engine.widen, "{definition}", f.wideDefinition())},
 	}
 	if f.definition != nil && strings.Contains(widen.SQL[0], `\`) {
@@ -54,46 +52,4 @@ func (f *figures) wideDefinition() string {
 		}
 	}
 	return f.definition.With(kind).String()
-}
-
-// uuidBeside returns the steps by which a table gets a UUID column beside its key.
-func uuidBeside(f *figures) ([]Step, error) {
-	name := f.column.Name + "_uuid"
-	if f.found.Column(f.dialect, f.dialect.Fold(name, true)) != nil {
-		return nil, fmt.Errorf("%s has a column %s already: rename it", f.found.Name, name)
-	}
-	column, written := f.dialect.QuoteIdent(name), catalog.PolicyColumn(f.dialect, name)
-	fill := func(text string, pairs ...string) string {
-		return f.sql(text, append(pairs, "{new}", column, "{uuid}", f.engine.uuid, "{index}", f.dialect.QuoteIdent(f.found.Name+"_"+name))...)
-	}
-	said, index := "", f.engine.index
-	if !f.split.CanBeUnique([]string{name}) {
-		said, index = f.engine.otherIndex, cmp.Or(f.engine.looseIndex, index)
-	}
-	indexes := []string{fill(index)}
-	if said != "" && f.engine.partIndex != "" {
-		indexes = nil
-		for _, part := range f.split.Parts {
-			quote := f.dialect.QuoteIdent
-			indexes = append(indexes, fill(f.engine.partIndex, "{part}", quote(part.Schema)+"."+quote(part.Name), "{index}", quote(part.Name+"_"+name)))
-		}
-	}
-	done := fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s IS NULL", f.table, column)
-	steps := []Step{{
-		Title: "Add the column, which old programs do not see, and its index." + said,
-		SQL:   append([]string{fill(f.engine.add)}, indexes...),
-	}, {
-		Title:  "Let keyfill fill it for new rows, beside the key, which keeps its own source. Add the entry of the key itself where keyfill fills that too.",
-		Policy: fmt.Sprintf("%s: {keys: [{column: %s, source: uuidv7}]}", catalog.YAMLString(f.written), catalog.YAMLString(written)),
-	}, {
-		Title: fmt.Sprintf("Give keys to the rows that have none: keyfill backfill --table %s --column %s --config FILE, with the flags of this database. Run it once more when the last program without keyfill has ended.", shellWord(f.written), shellWord(written)),
-		Check: done,
-		Look:  "it is 0.",
-	}}
-	if f.engine.notNull != "" {
-		steps = append(steps, Step{Title: "Let the engine refuse rows without it, when every program that inserts has keyfill.", SQL: []string{fill(f.engine.notNull)}, Check: done, Look: "it is 0."})
-	}
-	return append(steps, Step{
-		Title: "Let readers use the new column, and the tables that refer to this one: each gets a column of its own in the same way, filled by a join over the old key.",
-	}), nil
 }
