@@ -26,7 +26,7 @@ func newPlan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan KIND --driver DRIVER --dsn DSN --table TABLE",
 		Short: "Print the steps that bring keyfill into tables, and out of them",
-		Long: `Prints steps with their SQL and checks, and changes nothing: see docs/adopting.md.
+		Long: `Prints steps with SQL and checks, and changes nothing: see docs/adopting.md.
   there     keyfill fills the column, and programs without it go on inserting
   handback  the engine numbers it again; change: another source of keyfill does
   bigint    an integer column that is too narrow becomes one of 64 bits
@@ -38,7 +38,7 @@ func newPlan() *cobra.Command {
 	}
 	addDatabase(cmd, &f.database)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.Tables, "table", nil, "table or schema.table, may be repeated")
+	flags.StringArrayVar(&f.Tables, "table", nil, "table or schema.`table`, once for each")
 	flags.BoolVar(&f.All, "all", false, "all tables that can be planned")
 	flags.StringVar(&f.Column, "column", "", "the key column, where the engine numbers none")
 	flags.StringVar(&f.Config, "config", "", "the policy `file`, whose entries the plan repeats")

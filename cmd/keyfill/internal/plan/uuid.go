@@ -53,7 +53,9 @@ func uuid(ctx context.Context, db *sql.DB, tables []*figures) (*uuidPlan, error)
 	}
 	for len(problems) > 0 && p.swap != nil { // with --all, the other tables are planned without the tables that have problems
 		for _, one := range problems {
-			p.left = append(p.left, one.text)
+			if !slices.Contains(p.left, one.text) {
+				p.left = append(p.left, one.text)
+			}
 			p.tables = slices.DeleteFunc(p.tables, func(f *figures) bool { return f == one.of })
 		}
 		if len(p.tables) == 0 {
