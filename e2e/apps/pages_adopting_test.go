@@ -29,7 +29,9 @@ func adopting(t *testing.T, p *place, name string) {
 	}
 	dsn := p.database(t, name, "SHOP_DSN", "CREATE TABLE orders ("+adoptingOrders[name]+", note TEXT, id_uuid "+kind+" UNIQUE);\n"+
 		"INSERT INTO orders (note) VALUES ('a'), ('b'), ('c');\n"+
-		"CREATE TABLE invoices (id BIGINT NOT NULL PRIMARY KEY, note TEXT);\n")
+		"CREATE TABLE invoices (id BIGINT NOT NULL PRIMARY KEY, note TEXT);\n"+
+		"CREATE TABLE customers ("+adoptingOrders[name]+", note TEXT);\n"+
+		"CREATE TABLE visits ("+adoptingOrders[name]+", customer_id BIGINT, FOREIGN KEY (customer_id) REFERENCES customers (id));\n")
 	// A process has filled the columns, so that there is something to hand back, and a
 	// sequence to begin above.
 	numbers := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}

@@ -16,7 +16,7 @@ import (
 )
 
 // clients holds for each family what makes a client stop at the first error, as the first
-// lines of a file. The clients of MySQL and MariaDB stop by themselves.
+// lines of a file. The clients of MySQL and MariaDB always stop.
 var clients = map[dialect.Family]struct{ name, begin string }{
 	dialect.FamilyPostgreSQL: {"psql -f", "\\set ON_ERROR_STOP on\nSET client_encoding = 'UTF8';\n"},
 	dialect.FamilyMySQL:      {"mariadb or mysql, by <", "SET NAMES utf8mb4;\n"},

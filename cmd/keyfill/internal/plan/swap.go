@@ -13,11 +13,11 @@ import (
 
 // swap is the plan by which integer keys, and the columns that refer to them, become UUIDs.
 //
-// Beside each column there is a column of UUIDs while programs go on. A column that refers
-// to a key, directly or by way of other columns, is its root's: its UUIDs are those of the
-// rows of the root with the same integers. At the swap each UUID column takes the name of
-// its integer column, with its indexes, constraints and foreign keys. The integers stay in
-// a column of another name until the operator drops it.
+// Beside each column there is a column of UUIDs while programs go on. If a column refers to
+// a key, directly or by way of other columns, the key is its root, and the column gets the
+// UUID of the root's row with the same integer. At the swap each UUID column takes the name
+// of its integer column, with its indexes, constraints and foreign keys. The integers stay
+// in a column of another name until the operator drops it.
 type swap struct {
 	dialect *dialect.Dialect
 	rules   *swapRules
@@ -72,7 +72,7 @@ func (f *figures) place() place { return place{f.dialect, f.found.Schema, f.foun
 type reference struct {
 	name            string
 	table, parent   place
-	columns, refers []string // the columns of the table, and those of the parent to which they refer
+	columns, refers []string // the columns of the table, and the columns of the parent to which they refer
 	definition      string   // the text after its name, on PostgreSQL
 }
 
@@ -157,13 +157,13 @@ func (s *swap) table(p place) *catalog.Listed {
 	return nil
 }
 
-// same reports whether two names are those of one table. SQLite stores the name of a parent
+// same reports whether two names mean one table. SQLite stores the name of a parent
 // as the foreign key writes it.
 func (s *swap) same(a, b place) bool {
 	return a.schema == b.schema && (a.name == b.name || s.dialect.Family == dialect.FamilySQLite && strings.EqualFold(a.name, b.name))
 }
 
-// sameColumn reports whether two names are those of one column.
+// sameColumn reports whether two names mean one column.
 func (s *swap) sameColumn(a, b string) bool {
 	return a == b || s.dialect.Family != dialect.FamilyPostgreSQL && strings.EqualFold(a, b)
 }

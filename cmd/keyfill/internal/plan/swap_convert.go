@@ -30,8 +30,8 @@ func newSwap(ctx context.Context, db *sql.DB, chosen []*figures) (*swap, error) 
 	return s, err
 }
 
-// readReferences reads the foreign keys of the database. On SQLite a foreign key may not
-// name the columns of the parent: then they are those of its primary key.
+// readReferences reads the foreign keys of the database. A foreign key of SQLite that names
+// no columns of the parent refers to its primary key.
 func (s *swap) readReferences(ctx context.Context) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {

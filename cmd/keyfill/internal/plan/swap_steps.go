@@ -23,8 +23,8 @@ func (s *swap) addReferences() (statements []string) {
 }
 
 // fillStatements returns the statements that fill the columns that refer to keys. They
-// change a row only if its UUIDs are not yet those of its keys, and many statements change
-// a part of a large table each, so that programs do not wait long.
+// change a row only if it does not have the UUID of its key yet. Each of them changes only a
+// part of a large table, so that programs do not wait long.
 func (s *swap) fillStatements(ctx context.Context) (statements []string, _ error) {
 	for _, t := range s.tables {
 		if !slices.ContainsFunc(t.columns, func(c *swapColumn) bool { return c.root != c }) {
