@@ -37,7 +37,7 @@ func (s *swap) readReferences(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // it only reads
+	defer tx.Rollback() // the transaction only reads
 	if s.rules.begin != "" {
 		if _, err := tx.ExecContext(ctx, s.rules.begin); err != nil {
 			return err

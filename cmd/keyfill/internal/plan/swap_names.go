@@ -17,19 +17,12 @@ func (s *swap) nameIndexes(ctx context.Context) error {
 			continue
 		}
 		f := c.of
-		rows, err := s.db.QueryContext(ctx, f.sql(s.rules.names))
+		names, err := s.texts(ctx, f.sql(s.rules.names))
 		if err != nil {
 			return err
 		}
-		for rows.Next() {
-			var name string
-			if err := rows.Scan(&name); err != nil {
-				return err
-			}
+		for _, name := range names {
 			taken[strings.ToLower(name)] = true
-		}
-		if err := rows.Close(); err != nil {
-			return err
 		}
 		for i := 1; ; i++ {
 			suffix := "_uuid"
