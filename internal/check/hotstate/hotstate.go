@@ -18,22 +18,19 @@ type Limit float64
 // the waits for the row grow fast.
 const nearShare = 0.5
 
+// The limits that were measured, by family, and by driver.
+var (
+	ofFamilies = map[dialect.Family]Limit{dialect.FamilyMySQL: 480, dialect.FamilyPostgreSQL: 290}
+	ofDrivers  = map[string]Limit{"etcd": 550, "redis": 770}
+)
+
 // LimitOf returns the limit of a database, or of a store that has a driver and no dialect;
 // 0 if it is not known, or if no row is locked.
 func LimitOf(d *dialect.Dialect, driver string) Limit {
-	switch {
-	case driver == "etcd":
-		return 550
-	case driver == "redis":
-		return 770
-	case d == nil:
-		return 0
-	case d.Family == dialect.FamilyMySQL:
-		return 480
-	case d.Family == dialect.FamilyPostgreSQL:
-		return 290
+	if d == nil {
+		return ofDrivers[driver]
 	}
-	return 0
+	return ofFamilies[d.Family]
 }
 
 // Counts reports whether each of the keys of a source is a number of a row that all
