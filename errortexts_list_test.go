@@ -7,6 +7,10 @@ var noInstruction = []struct {
 }{
 	{"what stands behind it in the same error says what to do, as a detail or as a statement to run", []string{
 		"several tables differ by case only",
+		"no plan for these tables:\n  %s",
+		"no key of the database can be planned:\n  %s",
+		"no table of the database can be planned%s",
+		"the policy of the plan: %w",
 		"the server has answered with %s",
 		"the engine computes the column",
 		"the engine refuses keys",

@@ -256,7 +256,7 @@ func exchangeSQLite(s *swap) []string {
 			fmt.Sprintf("ALTER TABLE %s RENAME TO %s", isolated, quote(t.name)))
 		statements = append(statements, t.parts...)
 	}
-	refuse(fmt.Sprintf(`SELECT COUNT(*) FROM pragma_foreign_key_check WHERE "table" IN (%s)`, strings.Join(tables, ", ")), "rows refer to rows that are not there: PRAGMA foreign_key_check lists them")
+	refuse(fmt.Sprintf(`SELECT COUNT(*) FROM pragma_foreign_key_check WHERE "table" IN (%s)`, strings.Join(tables, ", ")), "rows refer to rows that are not there: mend what PRAGMA foreign_key_check lists")
 	return append(statements, "COMMIT", "PRAGMA legacy_alter_table = OFF", "PRAGMA foreign_keys = ON")
 }
 
