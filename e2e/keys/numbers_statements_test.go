@@ -152,4 +152,3 @@ func TestNumbersOfOddTenants(t *testing.T) {
 		}
 	})
 }
-
