@@ -155,7 +155,7 @@ func TestValuedTwice(t *testing.T) {
 // TestPreparedIsNotUnfilled: "unsupported: unfilled" lets an INSERT with arguments that do not
 // fit go out as it came, but not one that was prepared with its key.
 //
-//deviation:filled-inserts | `unsupported: unfilled` does not reach a prepared statement whose arguments turn out not to fit. | drivers that do not count arguments | a list as an argument | –
+//deviation:filled-inserts | With `unsupported: unfilled`, a prepared INSERT is still an error if its arguments do not fit, since keyfill learns them only when it is executed. | drivers that do not count arguments | a list as an argument | –
 func TestPreparedIsNotUnfilled(t *testing.T) {
 	d := &fakeDriver{strength: contexts, numInput: func(string) int { return -1 }}
 	cfg := config("sqlite")

@@ -58,7 +58,7 @@ func questionsIn(d *fakeDriver) (n int, last string) {
 // TestSettingsAsked: what a connection answers decides, it is asked only where
 // that matters, and what it cannot answer is not guessed.
 //
-//deviation:settings | A connection on which any other statement was prepared, or which `keyfill.Unwrap` has opened, is asked for the setting before each INSERT that depends on it. | MySQL, MariaDB, PostgreSQL, SQL Server | `conn.Prepare("CALL p")` | `sql_mode:`, `standard_conforming_strings:`, `quoted_identifier:` in the policy
+//deviation:settings | If a connection has prepared a statement that may change the setting, or was used through `keyfill.Unwrap`, keyfill asks for the setting before each INSERT whose meaning depends on it. | MySQL, MariaDB, PostgreSQL, SQL Server | `conn.Prepare("CALL p")` | `sql_mode:`, `standard_conforming_strings:`, `quoted_identifier:` in the policy
 func TestSettingsAsked(t *testing.T) {
 	lost := errors.New("connection lost")
 	for _, c := range []struct {

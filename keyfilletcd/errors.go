@@ -15,13 +15,13 @@ import (
 
 // Errors about states (stored counters), all of which wrap keysource.ErrStoreState.
 var (
-	errParameters = anchor.New("parameters", "its state in etcd has other parameters, which never change: put them back, or take a new name and a start above all keys")
-	errKind       = anchor.New("parameters", "its state in etcd was made for another kind of source: take another name")
+	errParameters = anchor.New("parameters", "the source's state in etcd has other parameters, which must never change: put the old parameters back, or choose a new name and a start above all keys")
+	errKind       = anchor.New("parameters", "the source's state in etcd was made for another kind of source: give this source another name")
 	errTaken      = anchor.New("shared-state", "another state in etcd fills the column too: delete <prefix>columns/<column>, or say exclusive: true if it no longer does")
 	errBinding    = anchor.New("parameters", "the keys of the column were made with other parameters, and keys of both can be equal: put these back, or fill another column")
 	errValue      = anchor.New("store-state", "a key of its state in etcd is not as this version of keyfilletcd writes it: use the version that made it, or mend the value")
-	errGone       = anchor.New("no-row", "its state is gone from etcd, and its series are there: make the state again above all of its series")
-	errBelow      = anchor.New("back", "its state in etcd has gone back, as after a restore: raise base in the state above all keys")
+	errGone       = anchor.New("no-row", "the source's state is gone from etcd, but its series are still there: create the state again above all of its series")
+	errBelow      = anchor.New("back", "the source's state in etcd is older than before, as after a restore: raise base in the state above all keys")
 	errNoCount    = anchor.New("back", "a key below its counts in etcd is gone, which its state names: raise base in the state above all keys, and take the name out of counts there")
 	errUncounted  = anchor.New("back", "there is a series in etcd that its state has not counted: raise base in the state above all of its series")
 )

@@ -63,7 +63,7 @@ func storedIn(t *testing.T, p *place) string {
 // INSERT of a batch is stored as pgx alone stores it, with a key of the table that it
 // reaches, or nothing of the batch is; and so is the INSERT after the batch.
 //
-//deviation:filled-inserts | In a batch an INSERT is refused if an earlier text may change what it needs: the columns if it has no column list, the settings, or a temporary table of its name. | PostgreSQL with `keyfillpgx` | `ALTER TABLE t …` and `INSERT INTO t VALUES (…)` in one batch | a column list; send the texts one by one
+//deviation:filled-inserts | In a batch an INSERT is refused if an earlier text may change the settings, a temporary table of the INSERT's table name, or the columns of an INSERT without a column list. | PostgreSQL with `keyfillpgx` | `ALTER TABLE t …` and `INSERT INTO t VALUES (…)` in one batch | a column list; send the texts one by one
 func TestBatchMoves(t *testing.T) {
 	t.Parallel()
 	const insert = "INSERT INTO t (x, y) VALUES (8, 9)"

@@ -227,7 +227,7 @@ func TestSession(t *testing.T) {
 // TestNamedStateOfOneSchema: a state with a name of its own numbers the table of one schema,
 // unless the schema is in the name.
 //
-//deviation:filled-inserts | A source in place whose `name:` has no `{schema}` numbers the table of one schema. An INSERT into the table of that name in another schema is refused. | all | `one.t` and `two.t` under an entry `t` | no `name:`, `{schema}` in it, or `schema.table` as the entry
+//deviation:filled-inserts | A source in place whose `name:` has no `{schema}` numbers the table of one schema. An INSERT into the table of that name in another schema is refused. | all | the policy's entry `t` matches the tables `one.t` and `two.t` | no `name:`, `{schema}` in it, or `schema.table` as the entry
 func TestNamedStateOfOneSchema(t *testing.T) {
 	for name, refused := range map[string]bool{"": false, "{schema}.mine": false, "mine": true} {
 		source := sequence()

@@ -18,8 +18,8 @@ import (
 
 // Errors about states (stored counters), all of which wrap keysource.ErrStoreState.
 var (
-	errParameters = anchor.New("parameters", "its state in Redis has other parameters, which never change: put them back, or take a new name and a start above all keys")
-	errKind       = anchor.New("parameters", "its state in Redis was made for another kind of source: take another name")
+	errParameters = anchor.New("parameters", "the source's state in Redis has other parameters, which must never change: put the old parameters back, or choose a new name and a start above all keys")
+	errKind       = anchor.New("parameters", "the source's state in Redis was made for another kind of source: give this source another name")
 	errTaken      = anchor.New("shared-state", "another state in Redis fills the column too: delete <prefix>columns/<column>, or say exclusive: true if it no longer does")
 	errBinding    = anchor.New("parameters", "the keys of the column were made with other parameters, and keys of both can be equal: put these back, or fill another column")
 	errValue      = anchor.New("store-state", "a key of its state in Redis is not as this version of keyfillredis writes it: use the version that made it, or mend the value")

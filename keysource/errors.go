@@ -38,7 +38,7 @@ var (
 	// milliseconds: the clock shows a time before the epoch or after the last
 	// one that can be written. A snowflake also returns it when the clock is too
 	// far behind the keys, or stands still.
-	ErrClock = anchor.Last("clock", "keysource: clock out of range")
+	ErrClock = anchor.Last("clock", "keysource: the clock shows a time outside the range of the keys")
 )
 
 // Errors about the store of a counting source, which is the database or server that
@@ -54,23 +54,23 @@ var (
 	// ErrStoreState is returned when the store answers that it cannot reserve integers
 	// and that asking again will not help: for example, its row is missing or serves
 	// another source. The error of a [Reserver] wraps it.
-	ErrStoreState = anchor.Last("store-state", "keysource: the store cannot be used as it is")
+	ErrStoreState = anchor.Last("store-state", "keysource: the store answers, but cannot reserve numbers")
 
 	// ErrStoreRefused is wrapped, besides [ErrStoreState], by an error with which the
 	// store's database engine refuses until an operator repairs the database or the
 	// account. Such a store is asked again once a second, not by each request.
-	ErrStoreRefused = anchor.Last("store-state", "keysource: the store's engine refuses")
+	ErrStoreRefused = anchor.Last("store-state", "keysource: the store's server refuses")
 
 	// ErrStoreBack is returned when the store's counter is below the integers that it
 	// has reserved for this process; or when another server answers than before, and
 	// its counter is below the keys in use. The store was restored, or a failover lost
 	// its last commits.
-	ErrStoreBack = anchor.Last("back", "keysource: the store has gone back")
+	ErrStoreBack = anchor.Last("back", "keysource: the store lost numbers that it had given out")
 
 	// ErrStoreBehind is returned when the store's counter is below keys that were in
 	// use before the first request: another program fills the table too, or the store
 	// was set up with too low a start.
-	ErrStoreBehind = anchor.Last("behind", "keysource: the store stands below the table's keys")
+	ErrStoreBehind = anchor.Last("behind", "keysource: the store's next number is below keys in the table")
 
 	// ErrExhausted is returned when a source has no integers left within its limit. The
 	// text of the error names the limit.

@@ -16,9 +16,9 @@ func checkBelow(m *mistakes, p place, s Source) {
 	case s.Below < leastBelow:
 		m.wrong(at, "%d leaves no integer; give one of at least %d", s.Below, leastBelow)
 	case s.Scope != nil:
-		m.wrong(at, "a scoped sequence numbers within each parent, and the column's own counter does not; leave it out")
+		m.wrong(at, "a scoped sequence numbers within each parent, and the column's own counter does not; leave this field out")
 	case s.Exclusive:
-		m.wrong(at, "exclusive says that nothing else fills the column, and below that its own counter does; take one")
+		m.wrong(at, "exclusive says that only keyfill fills the column, and below says that the column's counter does too; keep one of the two")
 	case s.Start >= s.Below:
 		m.wrong(p.in("start"), "%d is not below %d, where the sequence ends; give a lower one", s.Start, s.Below)
 	case s.StartAt >= s.Below && s.Start == 0:

@@ -46,7 +46,7 @@ func (k checker) check() {
 			k.wrong(p, "a source's name is of ASCII letters, digits, _ and -")
 		}
 		if kindByName(name) != nil {
-			k.wrong(p, "this is the name of a kind; take another")
+			k.wrong(p, "this is the name of a kind of source; give the source another name")
 		}
 		checkSource(k.mistakes, p, c.Sources[name])
 		k.checkStoreOf(p, c.Sources[name])
@@ -74,12 +74,12 @@ func (k checker) checkTable(p place, t Table) {
 	k.checkWords(p, t.Fill, t.Mode, t.Unsupported)
 	switch {
 	case t.Column == "" && len(t.Keys) == 0:
-		k.wrong(p, "it has neither column nor keys; name the key column in column")
+		k.wrong(p, "the table has neither column nor keys; name the key column in column")
 	case t.Column == "":
 		if t.Source != "" || t.InPlace != nil {
-			k.wrong(p.in("source"), "which column it is for is not said; name it in column")
+			k.wrong(p.in("source"), "the source is given, but no column for it; name the column in column")
 		}
-		k.needless(p, "which column it is for is not said; name it in column",
+		k.needless(p, "the source is given, but no column for it; name the column in column",
 			givenField{"layout", t.Layout != ""}, givenField{"max_bits", t.MaxBits != 0}, givenField{"last_insert_id", t.LastInsertID != ""})
 	}
 	untouched := 0
@@ -97,7 +97,7 @@ func (k checker) checkTable(p place, t Table) {
 // checkUntouched reports the fields that the policy must not give for a table if the engine
 // makes all keys of the table.
 func (k checker) checkUntouched(p place, t Table) {
-	k.needless(p, "it has no use, as identity passes the table untouched; leave it out",
+	k.needless(p, "this field has no use, as identity passes the table untouched; leave the field out",
 		givenField{"columns", t.Columns != nil}, givenField{"fill", t.Fill != 0}, givenField{"mode", t.Mode != ModeFill}, givenField{"unsupported", t.Unsupported != ""})
 }
 
@@ -135,7 +135,7 @@ func (k checker) checkKey(p place, key Key) *kind {
 // checkLeft reports the fields that must not be given for the key at p, because the engine
 // makes that key (source: identity).
 func (k checker) checkLeft(p place, key Key) {
-	k.needless(p, "it has no use, as identity leaves the key to the engine; leave it out",
+	k.needless(p, "this field has no use, as identity leaves the key to the engine; leave the field out",
 		givenField{"layout", key.Layout != ""}, givenField{"max_bits", key.MaxBits != 0}, givenField{"last_insert_id", key.LastInsertID != ""}, givenField{"fill", key.Fill != 0})
 }
 
@@ -156,10 +156,10 @@ func (k checker) checkSent(p place, key Key, kind *kind) {
 		return
 	}
 	if key.MaxBits != 0 {
-		k.wrong(p.in("max_bits"), "it bounds integers, and %s makes none; leave it out, or take %s", kind.name, enumerate(integerKinds(), "or"))
+		k.wrong(p.in("max_bits"), "this field bounds integers, and %s makes none; leave the field out, or choose %s", kind.name, enumerate(integerKinds(), "or"))
 	}
 	if key.LastInsertID != "" {
-		k.wrong(p.in("last_insert_id"), "it gives integers, and %s makes none; leave it out, or take %s", kind.name, enumerate(integerKinds(), "or"))
+		k.wrong(p.in("last_insert_id"), "LastInsertId gives integers, and %s makes none; leave this field out, or choose %s", kind.name, enumerate(integerKinds(), "or"))
 	}
 }
 
@@ -173,7 +173,7 @@ func (k checker) source(p place, key Key) Source {
 	at := p.in("source")
 	switch {
 	case key.InPlace != nil && key.Source != "":
-		k.wrong(at, "a name and a source in place; take one")
+		k.wrong(at, "the table has both the name of a source and a source in place; keep one")
 		return Source{}
 	case key.InPlace != nil:
 		checkSource(k.mistakes, at, *key.InPlace)

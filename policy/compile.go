@@ -27,7 +27,7 @@ import (
 // configuration was read from a file.
 func (c *Config) Compile(d *dialect.Dialect) (*Policy, error) {
 	if c == nil {
-		return nil, &Error{Msg: "there is no configuration"}
+		return nil, &Error{Msg: "keyfill.Options has neither a policy nor a Config"}
 	}
 	m := &mistakes{origin: c.origin}
 	checker{m, c}.check()
@@ -123,7 +123,7 @@ func (k *compiler) compareGlobs(tables place) {
 			}
 		}
 		if first < i {
-			k.wrong(tables.entry(e.name), "some tables match this and %s, with as many characters besides * and ?; make one more specific",
+			k.wrong(tables.entry(e.name), "some tables match this pattern and %s, with as many characters besides * and ?; make one pattern more specific",
 				show(globs[first].name))
 		}
 		alike.Add(e.schema, e.table, i)

@@ -101,7 +101,7 @@ func TestCompileGo(t *testing.T) {
 			`policy: version: there is no version 2; write version: 1`},
 		{"dialect", policy.Config{Dialect: "db2", Tables: one(policy.Table{Column: "id"}).Tables},
 			`policy: unknown dialect "db2"; there are ` + names[:last] + " and" + names[last+1:]},
-		{"zero table", one(policy.Table{}), `policy: table "orders": it has neither column nor keys; name the key column in column`},
+		{"zero table", one(policy.Table{}), `policy: table "orders": the table has neither column nor keys; name the key column in column`},
 		{"key without column", one(policy.Table{Keys: []policy.Key{{}}}), `policy: table "orders": key 1: column is missing`},
 		{"mode", one(policy.Table{Column: "id", Mode: 9}), `policy: table "orders": unknown mode 9`},
 		{"unsupported", one(policy.Table{Column: "id", Unsupported: "x"}),
@@ -112,7 +112,7 @@ func TestCompileGo(t *testing.T) {
 		{"layout", one(policy.Table{Column: "id", Layout: "x"}),
 			`policy: table "orders": unknown layout "x"; there are string, binary, sequential_at_end and swapped`},
 		{"two sources", one(policy.Table{Column: "id", Source: "ulid", InPlace: &policy.Source{Kind: "ulid"}}),
-			`policy: table "orders": source: a name and a source in place; take one`},
+			`policy: table "orders": source: the table has both the name of a source and a source in place; keep one`},
 		{"source without kind", one(policy.Table{Column: "id", InPlace: &policy.Source{}}),
 			`policy: table "orders": source: kind is missing; there are uuidv7, uuidv4, uuidv5, ulid, comb, sequence, native, maxplusone, pseudorandom, scatter, coprime, composite, recycled, snowflake and identity`},
 		{"kind", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "x"}}),
@@ -155,8 +155,8 @@ policy: store "": neither dsn_env nor dsn, nor endpoints_env or endpoints: where
 		{"same table", policy.Config{Tables: map[string]policy.Table{"A": {Column: "id"}, "a": {Column: "id"}}},
 			`policy: table "a": the same table as "A"; leave one of the two`},
 		{"several", policy.Config{Tables: map[string]policy.Table{"b": {}, "a": {}}},
-			`policy: table "a": it has neither column nor keys; name the key column in column
-policy: table "b": it has neither column nor keys; name the key column in column`},
+			`policy: table "a": the table has neither column nor keys; name the key column in column
+policy: table "b": the table has neither column nor keys; name the key column in column`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -33,9 +33,9 @@ func checkComposite(m *mistakes, p place, s Source) {
 	checkState(m, p, s)
 	switch {
 	case s.Store == StoreNone && s.EnsureSchema:
-		m.wrong(p.in("ensure_schema"), "it has no use without a store; leave it out")
+		m.wrong(p.in("ensure_schema"), "this field has no use without a store; leave the field out")
 	case s.Store == StoreNone && s.Spread != "":
-		m.wrong(p.in("store"), "several processes can have the same spread, and only a store keeps their keys apart; leave it out")
+		m.wrong(p.in("store"), "several processes can have the same spread, and only a store keeps their keys apart; leave store: none out")
 	}
 	if s.Length != 0 && !slices.Contains(compositeLengths, s.Length) || s.Length == 0 && m.has(p.in("length")) {
 		m.wrongField(p.in("length"), unknownNumber("the length of a composite", s.Length, compositeLengths))

@@ -64,7 +64,7 @@ func checkCoprime(m *mistakes, p place, s Source) {
 		m.wrong(p.in("table").in("stored"), "the table of a coprime holds the last key as a number; say last")
 	}
 	if s.Grow {
-		m.wrong(p.in("grow"), "a table that holds the last key looks the same when all are used as before the first; leave it out")
+		m.wrong(p.in("grow"), "a key table that holds the last key looks the same before the first key and after the last; leave this field out")
 	}
 }
 

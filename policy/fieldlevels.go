@@ -36,15 +36,15 @@ func (l *fieldLevels) belongs(p place, name string) string {
 	}
 	switch {
 	case isKey && slices.Contains(l.table, name):
-		return "to the table: write it beside keys:"
+		return "to the table: write the field beside keys:"
 	case isTable && slices.Contains(l.source, name):
 		return "to the source: write " + inSource()
 	case isSource && slices.Contains(l.table, name) && p.section == "sources":
-		return "to the tables that use the source: write it there beside source:"
+		return "to the tables that use the source: write the field there, beside source:"
 	case isSource && slices.Contains(l.table, name):
-		return "to the table: write it beside source:"
+		return "to the table: write the field beside source:"
 	case p.section != "" && slices.Contains(l.file, name):
-		return "to the file: write it at the beginning of a line"
+		return "to the file: write the field at the beginning of a line"
 	case p.section == "" && slices.Contains(l.table, name):
 		return fmt.Sprintf("to a table: write tables: {orders: {column: id, %s: …}}", name)
 	case p.section == "" && slices.Contains(l.source, name):

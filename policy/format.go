@@ -18,7 +18,7 @@ func checkFormat(m *mistakes, p place, s Source) {
 	at := p.in("format")
 	if s.Format == "" {
 		for _, name := range given(s, maxLengthField, alphabetField) {
-			m.wrong(p.in(name), "it bounds the texts of format, which is not given; leave it out, or say format")
+			m.wrong(p.in(name), "this field bounds the texts of format, and format is missing; leave the field out, or write format")
 		}
 		return
 	}
@@ -37,10 +37,10 @@ func checkFormat(m *mistakes, p place, s Source) {
 		return
 	}
 	for _, name := range given(s, belowField, startAtField, skipRangeField) {
-		m.wrong(p.in(name), "it needs integers in the column, and with format the column holds texts; leave one of the two out")
+		m.wrong(p.in(name), "this field needs integers in the column, and format makes texts; leave the field or format out")
 	}
 	if t.IsOrdered() {
-		m.needless(p, "numbers are followed where the text shows nothing else that changes; leave it out", givenField{"follow_explicit", s.FollowExplicit && !t.IsConstant() && s.Period.isNone()})
+		m.needless(p, "keyfill follows brought keys only if the format has no field but {n} that changes; leave this field out", givenField{"follow_explicit", s.FollowExplicit && !t.IsConstant() && s.Period.isNone()})
 		return
 	}
 	m.needless(p, "the greatest number cannot be read from these texts; give {n} a width and write it last, as in INV-{n:05}, or leave this out",

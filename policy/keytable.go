@@ -30,13 +30,13 @@ func checkKeyTable(m *mistakes, p place, s Source) {
 	checkKeyColumns(m, at, s)
 	checkKeyRow(m, at, s)
 	if s.EnsureSchema {
-		m.wrong(p.in("ensure_schema"), "it makes keyfill's own tables, and this one is yours; leave it out")
+		m.wrong(p.in("ensure_schema"), "ensure_schema creates keyfill's own tables, not a key table of yours; leave ensure_schema out")
 	}
 	if s.Create != nil {
 		m.wrong(p.in("create"), "keyfill makes no row in your table; leave it out, and run the INSERT that the error about a missing row prints")
 	}
 	if s.Start != 0 && s.Kind != KindCoprime {
-		m.wrong(p.in("start"), "the row of your table says where to go on; leave it out")
+		m.wrong(p.in("start"), "the row of your key table says where to go on; leave this field out")
 	}
 }
 
@@ -51,7 +51,7 @@ func checkKeyColumns(m *mistakes, p place, s Source) {
 		seen = append(seen, f.value)
 	}
 	if t.Version != "" && s.Lock != LockOptimistic && s.Kind != KindCoprime {
-		m.wrong(p.in("version"), "it is compared with lock: optimistic; say that too, or leave it out")
+		m.wrong(p.in("version"), "keyfill compares the version only with lock: optimistic; write that too, or leave version out")
 	}
 }
 
@@ -62,11 +62,11 @@ func checkKeyRow(m *mistakes, p place, s Source) {
 	several := name.has(wordSchema) || name.has(wordTable) || name.has(wordValue)
 	switch {
 	case t.Row != "" && t.Key == "":
-		m.wrong(p.in("row"), "row stands in the column that key names, and key is missing; say key, or leave row out for a table of one row")
+		m.wrong(p.in("row"), "row is a value of the column that key names, and key is missing; write key, or leave row out for a table of one row")
 	case t.Row != "" && several:
-		m.wrong(p.in("row"), "by its name the source has several states, which cannot share a row; leave it out, and the name is the row's")
+		m.wrong(p.in("row"), "the name makes several states, which cannot share a row; leave this field out, and each state's name is the name of its row")
 	case t.Key == "" && t.Name != "" && several:
-		m.wrong(p, "by its name the source has several states, and a table without key has one row; say key")
+		m.wrong(p, "the name makes several states, but a key table without key has one row; write key")
 	}
 }
 

@@ -27,7 +27,7 @@ const (
 )
 
 // errFolder is returned for a path that is a folder.
-var errFolder = errors.New("it is a folder; name the file in it")
+var errFolder = errors.New("the path is a folder; name the policy's file in the folder")
 
 // FromEnvironment reads the file that $KEYFILL_CONFIG names, or else ./keyfill.yaml. If the
 // variable is not set and that file does not exist, the error names both and wraps

@@ -34,7 +34,7 @@ func TestLoad(t *testing.T) {
 	if _, err := policy.Load(path + ".missing"); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "policy: ") {
 		t.Errorf("Load of a missing file fails with %v, want fs.ErrNotExist", err)
 	}
-	if _, err := policy.Load(filepath.Dir(path)); err == nil || !strings.Contains(err.Error(), "it is a folder; name the file in it") {
+	if _, err := policy.Load(filepath.Dir(path)); err == nil || !strings.Contains(err.Error(), "the path is a folder; name the policy's file in the folder") {
 		t.Errorf("Load of a folder: %v, want an error that says so", err)
 	}
 }

@@ -24,12 +24,12 @@ var maxPlusOneKind = kind{
 func checkMaxPlusOne(m *mistakes, p place, s Source) {
 	switch {
 	case slices.Contains(counterLocks, s.Lock):
-		m.wrong(p.in("lock"), "maxplusone has no row to lock; say range or none")
+		m.wrong(p.in("lock"), "maxplusone has no row to lock; write lock: range or none")
 	default:
 		checkWord(m, p, "lock", s.Lock, rangeLocks)
 	}
 	if s.Lock == LockNone && s.EnsureSchema {
-		m.wrong(p.in("ensure_schema"), "it has no use without a lock; leave it out")
+		m.wrong(p.in("ensure_schema"), "this field has no use without a lock; leave the field out")
 	}
 }
 

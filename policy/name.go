@@ -39,7 +39,7 @@ func (n namer) parse(name string) (parts []glob.Pattern, msg string) {
 			return parts, ""
 		}
 		if rest[0] != '.' {
-			return nil, "something follows the closing quote; put a dot between the parts"
+			return nil, "text follows the closing quote; put a dot between the parts"
 		}
 		rest = rest[1:]
 	}
@@ -55,7 +55,7 @@ func (n namer) single(name string) (folded, msg string) {
 	case len(parts) > 1:
 		return "", "a dot is only read inside quotes: write " + n.hint(name)
 	case parts[0].Wild:
-		return "", "* and ? stand for other characters in tables' names only; write " + n.hint(name)
+		return "", "* and ? stand for other characters only in the names of tables; write " + n.hint(name)
 	}
 	if n.d.ExactTables {
 		return n.d.Fold(parts[0].Text, true), "" // columns' names are folded even if tables' names are not
@@ -180,7 +180,7 @@ func (n namer) join(parts ...string) string {
 func (n namer) suitName(m *mistakes, p place, name string) {
 	parts, msg := n.parse(name)
 	if msg == "" && slices.ContainsFunc(parts, func(part glob.Pattern) bool { return part.Wild }) {
-		msg = "* and ? stand for other characters in tables' names only; write " + n.hint(name)
+		msg = "* and ? stand for other characters only in the names of tables; write " + n.hint(name)
 	}
 	if msg != "" {
 		m.wrong(p, "%s", msg)

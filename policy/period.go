@@ -65,7 +65,7 @@ func checkPeriod(m *mistakes, p place, s Source) {
 	at, q := p.in("period"), s.Period
 	if q.isNone() {
 		if q != (Period{}) && q != (Period{Every: PeriodNone}) {
-			m.wrong(at, "the numbers never begin again, and it says more; say every: year or another period, or leave it out")
+			m.wrong(at, "the numbers never begin again, so this field has no use; write every: year or another period, or leave the field out")
 		}
 		return
 	}
@@ -78,10 +78,10 @@ func checkPeriod(m *mistakes, p place, s Source) {
 	if !s.joined() && s.Block != 1 {
 		m.wrong(at, "a number that is reserved beforehand would belong to the period before; say transaction: joined, or block: 1")
 	}
-	m.needless(p, "each period has a row in keyfill's own table of the application's database, which one statement changes; leave it out",
+	m.needless(p, "each period has a row in keyfill's own table of the application's database; leave this field out",
 		givenField{"table", s.Table != nil}, givenField{"store", !s.joined() && s.Store != "" && s.Store != StoreNone},
 		givenField{"lock", !s.joined() && s.Lock == LockOptimistic}, givenField{"via", !s.joined() && s.Via == ViaProcedure}) // checkJoined reports these fields of a joined sequence
-	m.needless(p, "a period begins above the greatest number that is there, and follows no later ones; leave it out", givenField{"follow_explicit", s.FollowExplicit})
+	m.needless(p, "a period begins above the greatest number in the table and ignores greater keys that an INSERT brings later; leave this field out", givenField{"follow_explicit", s.FollowExplicit})
 }
 
 func (q Period) isNone() bool { return q.Every == "" || q.Every == PeriodNone }

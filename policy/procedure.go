@@ -18,15 +18,15 @@ var procedureField = of("procedure", "The stored procedure, with via: procedure.
 func checkProcedure(m *mistakes, p place, s Source) {
 	if s.Via != ViaProcedure {
 		if s.Procedure != "" {
-			m.wrong(p.in("procedure"), "it is called with via: procedure; say that too")
+			m.wrong(p.in("procedure"), "keyfill calls the procedure only with via: procedure; write that too")
 		}
 		return
 	}
 	if s.Table != nil {
-		m.wrong(p.in("table"), "the procedure knows where its numbers are; leave it out, or say via: table")
+		m.wrong(p.in("table"), "the procedure itself knows where its numbers are; leave this field out, or write via: table")
 	}
 	if s.Lock == LockOptimistic {
-		m.wrong(p.in("lock"), "the procedure locks as it is written; leave it out, or say via: table")
+		m.wrong(p.in("lock"), "the procedure itself takes its locks; leave this field out, or write via: table")
 	}
 }
 

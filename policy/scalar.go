@@ -15,7 +15,7 @@ import (
 var text = shape[string]{
 	read: func(r *reader, p place, n *yaml.Node) string {
 		if r.isString(p, n) && n.Value == "" {
-			r.misread(positionOf(n), p, "the string is empty; write something, or leave the field out")
+			r.misread(positionOf(n), p, "the text of this field is empty; write a text, or leave the field out")
 		}
 		return n.Value
 	},

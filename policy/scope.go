@@ -27,17 +27,17 @@ func checkScope(m *mistakes, p place, s Source) {
 	}
 	at := p.in("scope")
 	if len(*s.Scope) == 0 {
-		m.wrong(at, "it names no column; leave it out for one numbering of the whole table")
+		m.wrong(at, "scope names no column; name one, or leave scope out to number the whole table")
 	}
 	checkColumns(m, at, *s.Scope)
 	if s.Transaction == TransactionAutonomous {
-		m.wrong(p.in("transaction"), "a scoped sequence numbers the rows of a parent in the statement's own transaction; say joined, or leave it out")
+		m.wrong(p.in("transaction"), "a scoped sequence numbers the rows of a parent in the INSERT's own transaction; write transaction: joined, or leave transaction out")
 	}
 	if s.FollowExplicit {
-		m.wrong(p.in("follow_explicit"), "a scoped sequence begins each parent above the greatest key that is there, and follows no later ones; leave it out")
+		m.wrong(p.in("follow_explicit"), "a scoped sequence begins above the parent's greatest key and ignores greater keys that an INSERT brings later; leave this field out")
 	}
 	if s.Table != nil {
-		m.wrong(p.in("table"), "a scoped sequence has a row for each parent, in keyfill's own table; leave it out")
+		m.wrong(p.in("table"), "a scoped sequence has a row for each parent in keyfill's own table; leave this field out")
 	}
 }
 

@@ -53,13 +53,13 @@ func checkJoined(m *mistakes, p place, s Source) {
 		what = "scoped"
 	}
 	for _, name := range given(s, blockField, minBlockField, maxBlockField) {
-		m.wrong(p.in(name), "a %s sequence reserves what each statement needs; leave it out", what)
+		m.wrong(p.in(name), "a %s sequence reserves just the numbers that each statement needs; leave this field out", what)
 	}
 	if s.Store != "" && s.Store != StoreNone {
-		m.wrong(p.in("store"), "a %s sequence is kept in the application's own database, with the rows that it numbers; leave it out", what)
+		m.wrong(p.in("store"), "a %s sequence stands in the application's own database, with the rows that it numbers; leave this field out", what)
 	}
 	if s.Lock == LockOptimistic {
-		m.wrong(p.in("lock"), "a %s sequence holds the lock of its row until the transaction ends; leave it out", what)
+		m.wrong(p.in("lock"), "a %s sequence holds the lock of its row until the transaction ends; leave this field out", what)
 	}
 	if s.Via == ViaProcedure {
 		m.wrong(p.in("via"), "a procedure commits its numbers apart from the rows, which a %s sequence does not allow; leave it out", what)

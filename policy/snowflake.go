@@ -58,10 +58,10 @@ var unitField = of("unit", "The unit of the time, together with time_bits, from 
 func checkSnowflake(m *mistakes, p place, s Source) {
 	checkState(m, p, s)
 	if s.Store == StoreNone && s.EnsureSchema {
-		m.wrong(p.in("ensure_schema"), "it has no use without a store; leave it out")
+		m.wrong(p.in("ensure_schema"), "this field has no use without a store; leave the field out")
 	}
 	if s.OnBehind == keysource.RemedyAdvance {
-		m.wrong(p.in("on_behind"), "the keys of a snowflake follow the clock, and cannot advance; say error or warn")
+		m.wrong(p.in("on_behind"), "a snowflake takes its keys from the clock, so it cannot advance to a greater key; write error or warn")
 	} else {
 		checkWord(m, p, "on_behind", s.OnBehind, remedies)
 	}
@@ -98,7 +98,7 @@ func checkBits(m *mistakes, p place, s Source) bool {
 		m.wrongField(p.in("bits"), unknownNumber("bits", s.Bits, snowflakeWidths))
 		return false
 	case s.Bits != 0 && custom != "":
-		m.wrong(p.in(custom), "bits says it already; take one")
+		m.wrong(p.in(custom), "bits says the same as this field; keep one of the two")
 		return false
 	case custom != "" && missing != nil:
 		m.wrong(p.in(custom), "say %s too", enumerate(missing, "and"))

@@ -32,7 +32,7 @@ type KeyTable struct {
 	Row     string // the value of Key in the source's row; empty means the name of the state
 	Value   string // the column of the number; for a coprime, the column of the last key as a number
 	Stored  string // [StoredNext] or [StoredLast]
-	Version string // the column that counts changes, for [LockOptimistic]; empty if there is no such column
+	Version string // the column that counts changes, for [LockOptimistic]; empty if the table has no such column
 }
 
 // Scope holds one or more columns, for each of whose values rows are numbered separately. A

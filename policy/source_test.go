@@ -30,7 +30,7 @@ func TestSourceNew(t *testing.T) {
 		{policy.Source{Kind: "snowflake", WorkerEnv: "KEYFILL_TEST_NO_WORKER"},
 			`keysource: bad options: worker: the environment variable "KEYFILL_TEST_NO_WORKER" is not set`},
 		{policy.Source{Kind: "snowflake", Worker: new(3), Epoch: "2039-12-31"},
-			"keysource: clock out of range: "},
+			"keysource: the clock shows a time outside the range of the keys: "},
 		{policy.Source{Kind: policy.KindSequence},
 			"policy: a sequence needs a database: fill the table through one that is opened with it"},
 		{policy.Source{Kind: policy.KindCoprime, Length: 6},

@@ -18,7 +18,7 @@ func checkStartAt(m *mistakes, p place, s Source) {
 	case s.StartAt < leastStartAt:
 		m.wrong(at, "%d leaves no integer to the sequence before it; give one of at least %d", s.StartAt, leastStartAt)
 	case s.Start != 0:
-		m.wrong(p.in("start"), "start_at says where the sequence begins; leave start out")
+		m.wrong(p.in("start"), "start_at says already where the sequence begins; leave start out")
 	}
 	m.needless(p, "with start_at the sequence counts through statements in keyfill's own table of the application's database; leave it out",
 		givenField{"scope", s.Scope != nil}, givenField{"store", s.Store != ""}, givenField{"table", s.Table != nil}, givenField{"via", s.Via == ViaProcedure})

@@ -22,7 +22,7 @@ func (s Source) ofColumn() string {
 // would then not be unique over all these columns, which a shared source promises.
 func (k *compiler) checkOwn(u keyUse) {
 	if what := u.key().Source.ofColumn(); what != "" {
-		k.wrong(u.at.in("source"), "it counts through %s, and cannot be shared: write it in place for each", what)
+		k.wrong(u.at.in("source"), "the source counts through %s, so two tables cannot share it: write it in place for each table", what)
 	}
 }
 

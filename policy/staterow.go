@@ -38,7 +38,7 @@ func (k *compiler) checkRows() {
 			continue
 		}
 		if u.isGlob() && (s.Table.Key == "" || s.Table.Row != "") && key.name == nil {
-			k.wrong(u.at.in("source"), "the tables of a glob would share a row; say key and leave row out, or name the source under sources:")
+			k.wrong(u.at.in("source"), "the tables that the pattern matches would share a row; write key and leave row out, or name the source under sources:")
 			continue
 		}
 		if u.isGlob() && key.name == nil {
@@ -48,7 +48,7 @@ func (k *compiler) checkRows() {
 		state := key.name.String()
 		row, _ := k.names.rowOf(s, state)
 		if other, ok := states[row]; ok && other != state {
-			k.wrong(u.at.in("source"), "its row in the table is also the row of the state %s; name one source under sources: and let both use it", showState(other))
+			k.wrong(u.at.in("source"), "the source's row in the table is also the row of the state %s; name one source under sources: and let both tables use that source", showState(other))
 		}
 		states[row] = state
 	}

@@ -79,7 +79,7 @@ func (k checker) checkStores() {
 		case !sourceName.MatchString(name):
 			k.wrong(p, "a store's name is of ASCII letters, digits, _ and -")
 		case name == StoreNone:
-			k.wrong(p, "the name stands for no store; take another")
+			k.wrong(p, "the name none means that there is no store; give the store another name")
 		}
 		switch {
 		case s.Driver == "":

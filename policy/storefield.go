@@ -7,6 +7,6 @@ var storeField = of("store", "Where the state is kept: the name of an entry of s
 // store.
 func checkStored(m *mistakes, p place, s Source) {
 	if s.Store == StoreNone {
-		m.wrong(p.in("store"), "a %s needs one; none is for snowflake and composite", s.Kind)
+		m.wrong(p.in("store"), "a %s source needs a store; none is only for snowflake and composite", s.Kind)
 	}
 }

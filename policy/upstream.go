@@ -31,7 +31,7 @@ func checkUpstream(m *mistakes, p place, s Source) {
 	}
 	switch {
 	case s.Upstream == StoreNone:
-		m.wrong(p.in("upstream"), "it is a store that gives integers; name one, or leave upstream out")
+		m.wrong(p.in("upstream"), "upstream names the store that gives the integers; name a store, or leave upstream out")
 	case s.UpstreamBlock < 0:
 		m.wrong(p.in("upstream_block"), "%d is less than 1", s.UpstreamBlock)
 	case s.UpstreamBlock != 0 && s.UpstreamLasts != 0:

@@ -35,7 +35,7 @@ func checkUUIDv5(m *mistakes, p place, s Source) {
 	case s.Namespace == "":
 		m.wrong(p, "namespace is missing; give a random UUID, as keyfill gen uuidv4 prints, and never change it")
 	case err != nil || len(s.Namespace) != len(uuid.Nil.String()):
-		m.wrong(p.in("namespace"), "it is no UUID: give one as 36 characters, such as a random one")
+		m.wrong(p.in("namespace"), "the namespace is no UUID: write a UUID of 36 characters, such as a random one")
 	case id == uuid.Nil:
 		m.wrong(p.in("namespace"), "the zero UUID is no namespace of its own; give a random one")
 	}

@@ -29,7 +29,7 @@ var prefixField = of("prefix", "What a key begins with, as in cus_01h455vb4pex5v
 func checkPrefix(m *mistakes, p place, s Source) {
 	switch err := typeid.CheckPrefix(s.Prefix); {
 	case err != nil && typeid.CheckPrefix(strings.TrimSuffix(s.Prefix, "_")) == nil:
-		m.wrong(p.in("prefix"), "it ends in an underscore, which each key has after it anyway; leave the underscore out")
+		m.wrong(p.in("prefix"), "the prefix ends in an underscore, but keyfill adds an underscore after the prefix; leave yours out")
 	case err != nil:
 		m.wrong(p.in("prefix"), "%v", err)
 	}

@@ -229,7 +229,7 @@ var texts = map[Reason]string{
 	ErrTooMany:           "with its keys the statement would have more arguments than the engine takes: send fewer rows, or send it without preparing it",
 	ErrArguments:         "there are not as many arguments as placeholders: give one for each",
 	ErrNamed:             "named placeholders and named arguments do not match: give each named placeholder an argument of its name, and name no others",
-	ErrArray:             "an argument is a list that stands for several rows: send one row at a time",
+	ErrArray:             "an argument is a list that holds several rows: send one row at a time",
 	ErrQuotedKey:         "the key is a UUID in double quotes, as a library sends one that it takes for JSON: give the field a type with Value and Scan, such as uuid.UUID of github.com/google/uuid or publicid.ID, or pass id.String()",
 	ErrOption:            "the first argument is an option of the driver, or rewrites the query, so that the key's place among the arguments is not known: leave it out, and set it for the connection",
 }

@@ -48,8 +48,8 @@ var proofEngines = []harness.Engine{harness.PgxDefault, harness.PgxSimple, harne
 // says nothing of it.
 //
 //deviation:filled-inserts | After a text that may have changed what names mean, the first key of an INSERT with a bare name stands in an expression that fails if the name means another table. Harmless texts are BEGIN, COMMIT, savepoints, and statements whose functions keyfill knows. | PostgreSQL, SQLite | `CASE WHEN CAST('"t"' AS regclass) = CAST('"a"."t"' AS regclass) THEN … END`; a trigger that sets `search_path` | the schema before the name
-//deviation:filled-inserts | If that expression fails outside of a transaction, the INSERT is decided and sent again, twice at most. In a transaction or a batch of `keyfillpgx` it is an error. A COPY is preceded by a question instead. | PostgreSQL | a trigger that sets `search_path` | the schema before the name
-//deviation:filled-inserts | A connection uses that expression for eight schemas, and each process tries it with two queries. A prepared INSERT has it if its schema is known. On SQLite it is for temporary tables, after `keyfill.Unwrap`. | PostgreSQL, SQLite | `CREATE TEMP TABLE t` through `keyfill.Unwrap` | the schema before the name
+//deviation:filled-inserts | If the expression that proves the table fails outside of a transaction, keyfill fills and sends the INSERT again, twice at most. In a transaction or a batch of `keyfillpgx` the INSERT is an error. Before a COPY keyfill asks by a query instead. | PostgreSQL | a trigger that sets `search_path` | the schema before the name
+//deviation:filled-inserts | A connection uses the expression that proves a table's schema for at most eight schemas, and each process tests the expression with two queries. A prepared INSERT has the expression if its schema is known. SQLite needs it only for temporary tables, after `keyfill.Unwrap`. | PostgreSQL, SQLite | `CREATE TEMP TABLE t` through `keyfill.Unwrap` | the schema before the name
 func TestPlaceProven(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, proofEngines, func(t *testing.T, s *harness.Scratch) {

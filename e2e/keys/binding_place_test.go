@@ -346,9 +346,9 @@ func asTenant(s *harness.Scratch, db *sql.DB, schema string, a int) error {
 // TestPlaceQuestions: if the schema does not change, a connection is asked once where it
 // is, however often it is used, and no passed statement asks.
 //
-//deviation:filled-inserts | A new connection is asked where its tables are, and again after what may have changed that: `USE`, `SET`, `ALTER SESSION`, a function that keyfill does not know, or the end of a transaction with one of these. | MySQL, MariaDB, PostgreSQL, SQL Server, Oracle | `SELECT DATABASE()`; `current_schemas(false)` | –
-//deviation:filled-inserts | Where the application may reset sessions (pgx with `OptionResetSession` or a pool, unknown drivers, go-ora), the connection is asked where its tables are at each checkout. | PostgreSQL, Oracle, others | `OptionResetSession` | the schema before the name
-//deviation:filled-inserts | keyfill does not see that a function called by a trigger, rule, view or operator changes where tables are, nor that a table comes into an earlier schema of the search path. | PostgreSQL | a trigger that calls `set_config('search_path', …)` | the schema before the name
+//deviation:filled-inserts | keyfill asks each new connection for its current schema or database, and asks again after a statement that may have changed it: `USE`, `SET`, `ALTER SESSION`, a function that keyfill does not know, or the end of a transaction with one of these. | MySQL, MariaDB, PostgreSQL, SQL Server, Oracle | `SELECT DATABASE()`; `current_schemas(false)` | –
+//deviation:filled-inserts | If the application may reset sessions (pgx with `OptionResetSession` or a pool, unknown drivers, go-ora), keyfill asks a connection for its current schema at each checkout. | PostgreSQL, Oracle, others | `OptionResetSession` | the schema before the name
+//deviation:filled-inserts | keyfill does not see that a function called by a trigger, rule, view or operator changes the search path, nor that a new table in an earlier schema of the search path hides the configured one. | PostgreSQL | a trigger that calls `set_config('search_path', …)` | the schema before the name
 func TestPlaceQuestions(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

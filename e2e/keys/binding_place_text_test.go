@@ -14,7 +14,7 @@ import (
 // TestPlaceText: an INSERT after a statement of its own text that changes the current
 // schema is not filled from the state of the table that its name meant before.
 //
-//deviation:filled-inserts | An INSERT is refused after a statement of its own text that may change where bare names are looked for, if that decides the state of its key. | MySQL, MariaDB; PostgreSQL; SQL Server; Oracle | `USE t2; INSERT …`; `SET search_path = t2; INSERT …`; `EXECUTE AS USER = 'x'; INSERT …` | two texts
+//deviation:filled-inserts | An INSERT is refused if an earlier statement of its text may change the schema of names without a schema, and the key's state depends on that schema. | MySQL, MariaDB; PostgreSQL; SQL Server; Oracle | `USE t2; INSERT …`; `SET search_path = t2; INSERT …`; `EXECUTE AS USER = 'x'; INSERT …` | two texts
 func TestPlaceText(t *testing.T) {
 	t.Parallel()
 	multi := harness.MySQLDefault

@@ -220,7 +220,7 @@ func TestUnlistedPrepared(t *testing.T) {
 // TestUnlistedAsked counts the queries for columns below keyfill: one for each
 // checkout.
 //
-//deviation:no-column-list | A query for the columns precedes the first INSERT without a column list after a checkout, and the next one after a statement that may have changed them: any but INSERT, REPLACE, UPDATE, DELETE and SELECT, or one of the last three that calls a function. `dry_run` asks too. | all | `SHOW COLUMNS FROM t`; `pg_attribute`; `pragma_table_xinfo` | `columns:`; name the columns
+//deviation:no-column-list | A query for the columns precedes the first INSERT without a column list after a checkout, and the next such INSERT after a statement that may have changed the columns: any statement but INSERT, REPLACE, UPDATE, DELETE and SELECT, and an UPDATE, DELETE or SELECT that calls a function. `dry_run` asks too. | all | `SHOW COLUMNS FROM t`; `pg_attribute`; `pragma_table_xinfo` | `columns:`; name the columns
 func TestUnlistedAsked(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, columnsEngines, func(t *testing.T, s *harness.Scratch) {
@@ -284,7 +284,7 @@ func TestUnlistedAsked(t *testing.T) {
 // limits.
 //
 //deviation:no-column-list | An INSERT without a column list whose text reads `ROW_COUNT()`, `FOUND_ROWS()` or `changes()` is refused. | MySQL, MariaDB, SQLite | `INSERT INTO t VALUES (ROW_COUNT(), NULL)` | `columns:`; name the columns
-//deviation:no-column-list | keyfill does not see a column on which the user has no privilege, nor what is beyond a `sql_select_limit`: it may fill an INSERT of fewer values, which the engine refuses. | MySQL; the first MariaDB too | `GRANT INSERT (a) ON t` | `columns:`; name the columns
+//deviation:no-column-list | keyfill does not see a column on which the user has no privilege, nor columns beyond a `sql_select_limit`: it may fill an INSERT with too few values, which the engine refuses. | MySQL; the first MariaDB too | `GRANT INSERT (a) ON t` | `columns:`; name the columns
 func TestUnlistedSession(t *testing.T) {
 	t.Parallel()
 	t.Run("temporary", func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 // TestCopyArguments: a row with another number of values than there are columns
 // is refused before it is sent, and the load goes on without it.
 //
-//deviation:bulk-loads | A row with another number of values than the load has columns is an error of keyfill at its own Exec. It is not sent, and the load goes on. PostgreSQL refuses the load at its end. | PostgreSQL | `stmt.Exec("a")` for two columns | –
+//deviation:bulk-loads | In a bulk load, a row with more or fewer values than the load has columns is an error of keyfill at the Exec of that row. The row is not sent, and the load goes on. PostgreSQL refuses the load at its end. | PostgreSQL | `stmt.Exec("a")` for two columns | –
 func TestCopyArguments(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, pqEngines, func(t *testing.T, s *harness.Scratch) {
@@ -68,7 +68,7 @@ func TestCopyArguments(t *testing.T) {
 
 // TestCopyNoKey: a row whose key cannot be drawn is not sent.
 //
-//deviation:bulk-loads | A row whose key cannot be made is an error at its own Exec, and is not sent. | all | a store that does not answer | –
+//deviation:bulk-loads | In a bulk load, a row for which keyfill can make no key is an error at the Exec of that row, and is not sent. | all | a store that does not answer | –
 func TestCopyNoKey(t *testing.T) {
 	t.Parallel()
 	s := harness.PQDefault.Scratch(t)
@@ -125,7 +125,7 @@ func TestCopyModes(t *testing.T) {
 // TestCopyRefused: where the rows do not come as executions, or would be read
 // otherwise, a COPY that lacks the key is refused, and nothing is sent.
 //
-//deviation:bulk-loads | A COPY that lacks the key is refused beside other statements, and with options under which a value is not read as lib/pq writes it: another FORMAT, DELIMITER or NULL, DEFAULT, HEADER, and options without brackets. | PostgreSQL | `COPY t (a) FROM STDIN WITH (FORMAT csv)` | name the key column and load its values; `unsupported: unfilled`
+//deviation:bulk-loads | A COPY that lacks the key is refused beside other statements, and with options under which the server reads values in another form than lib/pq writes: another FORMAT, DELIMITER or NULL, DEFAULT, HEADER, and options without brackets. | PostgreSQL | `COPY t (a) FROM STDIN WITH (FORMAT csv)` | name the key column and load its values; `unsupported: unfilled`
 func TestCopyRefused(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, slices.Concat(pqEngines, []harness.Engine{harness.PgxDefault, harness.PgxSimple}), func(t *testing.T, s *harness.Scratch) {

@@ -159,7 +159,7 @@ func TestBulkListed(t *testing.T) {
 // TestBulkText: the driver's own statement names the columns and the options, and
 // keyfill's queries go before it.
 //
-//deviation:bulk-loads | The table is asked for its columns before a load, and the driver for a GUID. | SQL Server | `SELECT * FROM t WHERE 1 = 0` | –
+//deviation:bulk-loads | Before a bulk load keyfill asks the table for its columns, and the driver for the form of a GUID. | SQL Server | `SELECT * FROM t WHERE 1 = 0` | –
 func TestBulkText(t *testing.T) {
 	t.Parallel()
 	conn, _, s := bulkServer(t, "uniqueidentifier", "", policy.Table{})
@@ -185,7 +185,7 @@ func TestBulkText(t *testing.T) {
 // TestBulkRefused: what the driver would not write, or would write as another
 // value, is refused before the load begins, or before the row is sent.
 //
-//deviation:bulk-loads | A load is refused into a key column in which the driver writes no key as INSERT does: of any type but uniqueidentifier, binary, varbinary, char, varchar, nchar, nvarchar, integers and decimals without places. So is a row whose integer is too large. | SQL Server | a UUID for an `int` | `layout:`; another column
+//deviation:bulk-loads | A bulk load is refused if the type of the key column is not uniqueidentifier, binary, varbinary, char, varchar, nchar, nvarchar, an integer, or a decimal without places: the driver would store other keys than an INSERT. A row whose integer is too large for the column is refused too. | SQL Server | a UUID for an `int` | `layout:`; another column
 func TestBulkRefused(t *testing.T) {
 	t.Parallel()
 	sequence := &policy.Source{Kind: policy.KindSequence}

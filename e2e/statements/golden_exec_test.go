@@ -32,7 +32,7 @@ import (
 //deviation:filled-inserts | An explicit NULL in the key column is filled. The plain driver gets an error. | PostgreSQL, SQL Server, Oracle, others with NOT NULL | `INSERT INTO t (id) VALUES (NULL)` | `fill:` without `null`
 //deviation:filled-inserts | `DEFAULT` in the key column is filled. The plain driver stores the column's default. | all | `INSERT INTO t (id) VALUES (DEFAULT)` | `fill:` without `default`
 //deviation:filled-inserts | An INSERT that lacks the key column is filled. The plain driver stores the column's default. | all | `INSERT INTO t (a) VALUES (1)` | `fill:` without `missing`
-//deviation:insert-select | A string, NULL or a placeholder alone in the select list has the column's type, as before. Beside a `*` it is refused. In any other form, as `'a' 'b'` over two lines, it is text. | PostgreSQL | `SELECT s.*, '2020-01-01' FROM s` | write a cast
+//deviation:insert-select | A string, NULL or a placeholder that is a whole item of the select list has the column's type, as without keyfill. Such an item beside a `*` is refused. A string in another form, as `'a' 'b'` over two lines, has the type text. | PostgreSQL | `SELECT s.*, '2020-01-01' FROM s` | write a cast
 //deviation:insert-select | An update part that reads the query's columns is refused, or is an error of the engine where they are not qualified. | MySQL, MariaDB | `ON DUPLICATE KEY UPDATE a = s.a` | `VALUES(a)`
 func TestGoldenStores(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ import (
 //
 //deviation:filled-inserts | An INSERT in one text with a routine or trigger, or in its body, is refused where the end of the body is not certain: an IF, CASE or loop without BEGIN, or a name `begin` where a block could stand. | MySQL, MariaDB | `CREATE TRIGGER … FOR EACH ROW IF NEW.a THEN SET @a = 1; INSERT INTO t …; END IF` | BEGIN … END around the body; send the definition alone
 //deviation:filled-inserts | An INSERT in a block of PL/SQL is refused where a placeholder's name stands twice in the block, since that is one argument there. | Oracle | `BEGIN INSERT INTO t (a, b) VALUES (:1, :1); END;` | a name for each
-//deviation:insert-select | HIGH_PRIORITY, SQL_CACHE, SQL_NO_CACHE and SQL_CALC_FOUND_ROWS after its SELECT are refused. | MySQL, MariaDB | `INSERT INTO t (a) SELECT SQL_NO_CACHE …` | leave them out
+//deviation:insert-select | An `INSERT … SELECT` is refused if HIGH_PRIORITY, SQL_CACHE, SQL_NO_CACHE or SQL_CALC_FOUND_ROWS follows SELECT. | MySQL, MariaDB | `INSERT INTO t (a) SELECT SQL_NO_CACHE …` | leave them out
 func TestGoldenRefused(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob(filepath.Join(goldenDir, "*.txtar"))

@@ -10,7 +10,7 @@ import (
 // TestNextTransaction: what SET TRANSACTION says of the next transaction holds for the
 // INSERT, but where keyfill has asked something before it outside of a transaction.
 //
-//deviation:insert-select | Outside of transactions keyfill's own query uses up what `SET TRANSACTION` says of the next one: before `INSERT … SELECT` with integers, and before a joined INSERT whose key is NULL when it runs. An AUTO_INCREMENT column without IGNORE is exempt. | MySQL, MariaDB | `SET TRANSACTION READ ONLY`; `INSERT IGNORE INTO t (a) SELECT b FROM s` | `BeginTx` with its options
+//deviation:insert-select | Outside of transactions keyfill's own query uses up the settings that `SET TRANSACTION` made for the next transaction: before `INSERT … SELECT` with integers, and before a joined INSERT whose key is NULL when it runs. An AUTO_INCREMENT column without IGNORE is exempt. | MySQL, MariaDB | `SET TRANSACTION READ ONLY`; `INSERT IGNORE INTO t (a) SELECT b FROM s` | `BeginTx` with its options
 func TestNextTransaction(t *testing.T) {
 	t.Parallel()
 	sources := map[string]policy.Source{

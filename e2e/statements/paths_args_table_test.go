@@ -55,7 +55,7 @@ const (
 // the raw driver: both store the same, or are the same error, or ours is refused
 // and stores nothing. What it finds is the table of docs/arguments.md.
 //
-//deviation:filled-inserts | pgx's leading options and `NamedArgs`, and `sql.Named` beside `?`, are refused on a configured table whose key may have to be filled: [arguments.md](arguments.md). | PostgreSQL with pgx; SQLite, MySQL | `db.Exec(q, pgx.QueryExecModeExec, 1)` | `unsupported: unfilled` sends it as it is
+//deviation:filled-inserts | An INSERT into a configured table that may need a key is refused if its first argument is an option or `NamedArgs` of pgx, or if it has `sql.Named` beside `?`: [arguments.md](arguments.md). | PostgreSQL with pgx; SQLite, MySQL | `db.Exec(q, pgx.QueryExecModeExec, 1)` | `unsupported: unfilled` sends it as it is
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	cells := map[[2]string]string{} // by kind and driver

@@ -124,7 +124,7 @@ func TestStatementsAreClosed(t *testing.T) {
 // literals, and a Prepare is refused.
 //
 //deviation:filled-inserts | `Prepare` of an INSERT is an error if its arguments and keys together are more than the engine takes. Executed directly, it gets literals. | all | 40,000 rows of one argument, prepared | –
-//deviation:filled-inserts | An INSERT of more arguments than the engine takes, executed directly, is prepared, executed and closed instead of sent at once. | PostgreSQL with pgx | 40,000 rows of one argument | –
+//deviation:filled-inserts | If an INSERT that is executed directly has more arguments than the engine takes, keyfill prepares, executes and closes it. | PostgreSQL with pgx | 40,000 rows of one argument | –
 func TestManyArguments(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -55,7 +55,7 @@ func TestSelectLeavesRowsOut(t *testing.T) {
 // TestSelectAborts: a query that fails leaves an aborted transaction aborted, and
 // one that does not leaves no savepoint.
 //
-//deviation:insert-select | In a transaction the savepoint `keyfill_rows` is set and released. | PostgreSQL; MySQL and MariaDB where the count is rolled back | – | name the key column
+//deviation:insert-select | For an `INSERT … SELECT` in a transaction keyfill sets and releases the savepoint `keyfill_rows`. | PostgreSQL; MySQL and MariaDB where the count is rolled back | – | name the key column
 func TestSelectAborts(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -241,7 +241,7 @@ func TestSelectExhausted(t *testing.T) {
 
 // TestSelectRowCount: ROW_COUNT() after an INSERT … SELECT counts its rows.
 //
-//deviation:insert-select | `FOUND_ROWS()` after an `INSERT … SELECT` counts the one row of the count. | MySQL, MariaDB | – | name the key column
+//deviation:insert-select | `FOUND_ROWS()` after an `INSERT … SELECT` is 1, from keyfill's own query that counts the rows. | MySQL, MariaDB | – | name the key column
 func TestSelectRowCount(t *testing.T) {
 	t.Parallel()
 	s := harness.MySQLMulti.Scratch(t)

@@ -70,9 +70,9 @@ type unexecutingConn struct {
 // TestSelectGrows: rows that come between the count and the INSERT are inserted
 // with keys of their own, or not at all, and an open transaction goes on.
 //
-//deviation:insert-select | If more rows keep coming, the INSERT is an error after the third count. | all | – | a transaction that keeps them out
+//deviation:insert-select | If the query of an `INSERT … SELECT` has more rows than keyfill counted, three times in a row, the INSERT is an error. | all | other sessions insert into the query's table meanwhile | a transaction that keeps other sessions from adding rows
 //deviation:insert-select | The rows that an `INSERT … SELECT` with integer keys returns are in memory when Query returns. | MariaDB | `INSERT INTO t (a) SELECT a FROM s RETURNING id` | UUIDs
-//deviation:insert-select | Through Query the statement is not sent again when its rows have grown in an open transaction: the caller gets the engine's error. | PostgreSQL | `tx.Query("INSERT … SELECT … RETURNING id")` | Exec
+//deviation:insert-select | In an open transaction keyfill does not send an `INSERT … SELECT` through Query again if the query had more rows than counted: the caller gets the engine's error. | PostgreSQL | `tx.Query("INSERT … SELECT … RETURNING id")` | Exec
 func TestSelectGrows(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -197,7 +197,7 @@ func growing(t *testing.T, s *harness.Scratch, db *sql.DB, form, query string, a
 
 // TestSelectSideEffects: what a query's functions do is done once.
 //
-//deviation:insert-select | The query runs twice: once to count its rows, once to insert them. If it may change something, the count runs in a transaction of its own, or after a savepoint, and is rolled back. Effects outside of the database stay. | all; the count is rolled back on PostgreSQL, and on MySQL and MariaDB with functions that keyfill does not know; functions of SQLite and views of MySQL run twice | `INSERT INTO t (a) SELECT f(a) FROM s`; a sequence, a file, an advisory lock | name the key column; `unsupported: unfilled`
+//deviation:insert-select | The query of an `INSERT … SELECT` runs twice: once to count its rows, once to insert them. If the query may change something, the count runs in a transaction of its own, or after a savepoint, and is rolled back. Effects outside of the database stay. | all; the count is rolled back on PostgreSQL, and on MySQL and MariaDB with functions that keyfill does not know; functions of SQLite and views of MySQL run twice | `INSERT INTO t (a) SELECT f(a) FROM s`; a sequence, a file, an advisory lock | name the key column; `unsupported: unfilled`
 func TestSelectSideEffects(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLMulti, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -223,7 +223,7 @@ func TestSelectSideEffects(t *testing.T) {
 // TestSelectLastInsertID: LastInsertId is the first key of an INSERT … SELECT,
 // on SQLite the last one, if every row is stored.
 //
-//deviation:insert-select | `LastInsertId` is 0 if not all counted rows are stored. Where the INSERT may leave rows out or change some, it is the first stored key, on SQLite the last one. | MySQL, MariaDB, SQLite | rows that go between the count and the INSERT | `last_insert_id: off`
+//deviation:insert-select | `LastInsertId` is 0 if not all counted rows are stored. Where the INSERT may leave rows out or change some, it is the first stored key, on SQLite the last one. | MySQL, MariaDB, SQLite | another session deletes rows between the count and the INSERT | `last_insert_id: off`
 func TestSelectLastInsertID(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp}, func(t *testing.T, s *harness.Scratch) {

@@ -74,7 +74,7 @@ func (c *oldConn) CheckNamedValue(nv *driver.NamedValue) error {
 // syntax error is the application's, though the question for its version is an error
 // there.
 //
-//deviation:insert-select | An `INSERT … SELECT` is refused before MySQL 8.0, MariaDB 10.2 and SQLite 3.38, which number no rows, or have no error to stop at a row too many. | MySQL, MariaDB, SQLite | – | –
+//deviation:insert-select | An `INSERT … SELECT` is refused before MySQL 8.0, MariaDB 10.2 and SQLite 3.38, which cannot number rows, or cannot stop with an error when more rows come than keyfill counted. | MySQL, MariaDB, SQLite | – | –
 func TestSelectOnOldMySQL(t *testing.T) {
 	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)

@@ -108,7 +108,7 @@ func orderTables(t *testing.T, s *harness.Scratch) {
 // TestSelectOrderKeys: the keys of an INSERT … SELECT with ORDER BY are in that order,
 // as AUTO_INCREMENT's are.
 //
-//deviation:insert-select | Which row gets which number is not specified. keyfill keeps the query's ORDER BY, and MySQL and MariaDB number in that order; other engines may not. | all | `SELECT a FROM s ORDER BY a` | name the key column
+//deviation:insert-select | The order in which an `INSERT … SELECT` numbers its rows is not specified. keyfill keeps the query's ORDER BY, and MySQL and MariaDB number in that order; other engines may not. | all | `SELECT a FROM s ORDER BY a` | name the key column
 func TestSelectOrderKeys(t *testing.T) {
 	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}
@@ -125,8 +125,8 @@ func TestSelectOrderKeys(t *testing.T) {
 // TestSelectOrderRefused: an order that cannot be kept is refused where it decides
 // what is stored.
 //
-//deviation:insert-select | With IGNORE, REPLACE or ON DUPLICATE KEY UPDATE an `INSERT … SELECT` is refused where the query's ORDER BY cannot be written outside: with a placeholder or variable, an expression over an alias, none of the columns of a DISTINCT or UNION, or on one side of a UNION. | MySQL, MariaDB | `INSERT IGNORE … SELECT a FROM s ORDER BY FIELD(b, ?)` | order by a column of the select list
-//deviation:insert-select | With IGNORE, REPLACE or ON DUPLICATE KEY UPDATE the engine chooses which of several equal rows is stored, as without keyfill, and may choose another one. | MySQL, MariaDB | `INSERT IGNORE … SELECT a FROM s` | ORDER BY columns that decide
+//deviation:insert-select | With IGNORE, REPLACE or ON DUPLICATE KEY UPDATE an `INSERT … SELECT` is refused where keyfill cannot move the query's ORDER BY to an outer query: an ORDER BY with a placeholder or variable, with an expression over an alias, by a column that a DISTINCT or UNION does not select, or on one side of a UNION. | MySQL, MariaDB | `INSERT IGNORE … SELECT a FROM s ORDER BY FIELD(b, ?)` | order by a column of the select list
+//deviation:insert-select | With IGNORE, REPLACE or ON DUPLICATE KEY UPDATE the engine chooses which of several rows with one unique value is stored, and may choose another row than without keyfill. | MySQL, MariaDB | `INSERT IGNORE … SELECT a FROM s` | ORDER BY columns that decide
 func TestSelectOrderRefused(t *testing.T) {
 	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}

@@ -95,7 +95,7 @@ var valueSetRules = []struct {
 // a row of VALUES that is a set is refused before anything is sent, and the error names the
 // rule. Where none does, t and t0 hold the same afterwards.
 //
-//deviation:filled-inserts | A row of VALUES with a set is refused if a rule for INSERT on the table, or on a table below its view, does more than nothing or NOTIFY: the rule would get the query instead of the row. keyfill asks the catalog first. | PostgreSQL | `CREATE RULE r AS ON INSERT TO t DO ALSO INSERT INTO log …`; `VALUES (unnest($1::int[]))` | `INSERT … SELECT x FROM unnest($1::int[]) AS x`, which plain logs so too; a trigger; `unsupported: unfilled`
+//deviation:filled-inserts | A row of VALUES with a set-returning function is refused if the table, or a table of the view, has an INSERT rule that does more than NOTHING or NOTIFY: the rule would get a query instead of the row. keyfill asks the catalog for rules first. | PostgreSQL | `CREATE RULE r AS ON INSERT TO t DO ALSO INSERT INTO log …`; `VALUES (unnest($1::int[]))` | `INSERT … SELECT x FROM unnest($1::int[]) AS x`, which plain logs so too; a trigger; `unsupported: unfilled`
 func TestValueSetsRules(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, ruleEngines, func(t *testing.T, s *harness.Scratch) {
@@ -229,7 +229,7 @@ func TestValueSetsRuleLate(t *testing.T) {
 // TestRuleReadsKey: a rule logs the keys that are in the table, where the plain driver makes
 // others for the log.
 //
-//deviation:filled-inserts | A rule reads in `NEW.id` the key of the row, each time. The plain driver evaluates the column's default again each time, so a log gets other keys than the table. Keys that a server's function makes for rows of a query are made again here too. | PostgreSQL | `CREATE RULE r AS ON INSERT TO t DO ALSO INSERT INTO log VALUES (NEW.id)` | –
+//deviation:filled-inserts | A rule that reads `NEW.id` several times gets the same key each time. With the plain driver each read evaluates the column's default again, so a log gets other keys than the table. Keys that the server makes for the rows of a query are made again here too. | PostgreSQL | `CREATE RULE r AS ON INSERT TO t DO ALSO INSERT INTO log VALUES (NEW.id)` | –
 func TestRuleReadsKey(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, ruleEngines, func(t *testing.T, s *harness.Scratch) {
@@ -290,7 +290,7 @@ var compositeSets = []struct {
 // so that a row with a set beside one is refused before anything is sent. The plain driver
 // stores each of the rows.
 //
-//deviation:filled-inserts | A row of VALUES with a set and a row constructor for a column of a composite type is refused: only VALUES gives the constructor that type. keyfill asks the catalog first. | PostgreSQL | `VALUES (generate_series(1, 2), ROW(1, 'x'))` | `ROW(1, 'x')::pair`
+//deviation:filled-inserts | A row of VALUES is refused if it has a set-returning function and a row constructor for a column of a composite type: in a query the constructor would not get that type. keyfill asks the catalog for the type first. | PostgreSQL | `VALUES (generate_series(1, 2), ROW(1, 'x'))` | `ROW(1, 'x')::pair`
 func TestValueSetsComposite(t *testing.T) {
 	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}

@@ -196,7 +196,7 @@ func idsOf(t *testing.T, db *sql.DB) []int64 {
 // TestSelectReturning: the rows of RETURNING are the engine's, and the keys in
 // them are known to be stored.
 //
-//deviation:insert-select | `Record` calls every key unknown unless RETURNING or OUTPUT has shown it. | all | – | RETURNING
+//deviation:insert-select | After an `INSERT … SELECT`, `Record` calls each key unknown that RETURNING or OUTPUT has not shown. | all | – | RETURNING
 func TestSelectReturning(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {

@@ -26,7 +26,7 @@ var tableCopy = []string{
 // refused before anything in it has run where keyfill does not execute it in parts, as on
 // SQLite, and where it is no transaction, as PostgreSQL's are without VACUUM.
 //
-//deviation:insert-select | An `INSERT … SELECT` with integer keys is refused in a text of several statements. If the query had more rows than were counted, the whole text would have to be undone, which DDL prevents. | MySQL, MariaDB | `CREATE TABLE x_new …; INSERT INTO x_new (a) SELECT a FROM x; DROP TABLE x` | send the INSERT alone; name the key column
+//deviation:insert-select | An `INSERT … SELECT` with integer keys is refused in a text of several statements. If the query had more rows than keyfill counted, keyfill would have to undo the whole text, which DDL prevents. | MySQL, MariaDB | `CREATE TABLE x_new …; INSERT INTO x_new (a) SELECT a FROM x; DROP TABLE x` | send the INSERT alone; name the key column
 func TestTableCopy(t *testing.T) {
 	t.Parallel()
 	multi := harness.MySQLDefault

@@ -122,7 +122,7 @@ func (c *copyTest) grew(t *testing.T, err error) {
 // TestTableCopyWriter: rows that another writer adds between the count and the INSERT are
 // numbered too, or are too many and the whole text is undone.
 //
-//deviation:insert-select | In a text of several statements the rows are counted before the text. An eighth and 64 keys more are reserved; unused ones are gaps, which `Stats` counts and `Record` calls unknown. If more rows come, the whole text is an error and stores nothing. | PostgreSQL | `CREATE TABLE x_new …; INSERT INTO x_new (a) SELECT a FROM x; DROP TABLE x; ALTER TABLE x_new RENAME TO x` | send the INSERT alone
+//deviation:insert-select | In a text of several statements the rows are counted before the text. keyfill reserves an eighth more keys than rows, and 64; unused keys are gaps, which `Stats` counts and `Record` calls unknown. If the query has more rows than that, the whole text is an error and stores nothing. | PostgreSQL | `CREATE TABLE x_new …; INSERT INTO x_new (a) SELECT a FROM x; DROP TABLE x; ALTER TABLE x_new RENAME TO x` | send the INSERT alone
 func TestTableCopyWriter(t *testing.T) {
 	t.Parallel()
 	eachTableCopy(t, func(t *testing.T, c *copyTest) {
@@ -205,7 +205,7 @@ func TestTableCopyQuery(t *testing.T) {
 // before anything in it runs.
 //
 //deviation:insert-select | A text of several statements is refused unless the source is `sequence` with its own transaction and no scope, the INSERT names its columns, there are no arguments, and the query can be counted before the text runs. | PostgreSQL | `…; INSERT INTO x_new (a) SELECT a FROM x; COMMIT`; a query over a table that the text makes | send the INSERT alone; name the key column
-//deviation:insert-select | Beside an `INSERT … SELECT` with integer keys a text may have INSERT, UPDATE, DELETE, SELECT, TRUNCATE, COMMENT, LOCK, ANALYZE, and CREATE, ALTER and DROP of tables, indexes, sequences and views without CONCURRENTLY. Any other statement refuses the text. | PostgreSQL | `CALL p(); INSERT INTO x_new (a) SELECT a FROM x` | send the INSERT alone; name the key column
+//deviation:insert-select | Beside an `INSERT … SELECT` with integer keys a text may have INSERT, UPDATE, DELETE, SELECT, TRUNCATE, COMMENT, LOCK, ANALYZE, and CREATE, ALTER and DROP of tables, indexes, sequences and views without CONCURRENTLY. With any other statement beside it, keyfill refuses the whole text. | PostgreSQL | `CALL p(); INSERT INTO x_new (a) SELECT a FROM x` | send the INSERT alone; name the key column
 func TestTableCopyRefused(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]policy.Source{

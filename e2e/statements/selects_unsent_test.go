@@ -12,7 +12,7 @@ import (
 // rows, which leaves the transaction open. Plain gets PostgreSQL's error for the INSERT,
 // whose parameter has another type there.
 //
-//deviation:insert-select | An argument that the driver cannot send is the driver's error at the count, which leaves a transaction open. The plain driver gets the server's error, which aborts the transaction, where the server refuses the text first. | PostgreSQL with pgx | `INSERT INTO t (n) SELECT DISTINCT $1 FROM s` with an integer, into a column that takes no text | –
+//deviation:insert-select | An argument that the driver cannot send is the driver's error when keyfill counts the rows, and the transaction stays usable. With the plain driver the server may refuse the text first, which aborts the transaction. | PostgreSQL with pgx | `INSERT INTO t (n) SELECT DISTINCT $1 FROM s` with an integer, into a column that takes no text | –
 func TestUnsentAtCount(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {

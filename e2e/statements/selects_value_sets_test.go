@@ -67,7 +67,7 @@ var valueSets = []selectCell{
 // TestValueSets: the only row of VALUES is stored as the rows that the plain driver
 // stores for it, each with a key of its own.
 //
-//deviation:filled-inserts | A value that may be a set, in the only row of VALUES or in a SELECT without FROM, is sent as `COALESCE(value)`. The value stays the same. A set from a function of the application is an error of keyfill, in a transaction after the engine's own. | PostgreSQL | `VALUES (lower($1))`; `VALUES (my_set())` | select FROM the set
+//deviation:filled-inserts | A value that may be a set, in the only row of VALUES or in a SELECT without FROM, is sent as `COALESCE(value)`. The value stays the same. A set from a function of the application is an error of keyfill; in a transaction the engine's error comes first. | PostgreSQL | `VALUES (lower($1))`; `VALUES (my_set())` | select FROM the set
 func TestValueSets(t *testing.T) {
 	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
@@ -180,7 +180,7 @@ var ownSets = []string{
 // TestValueSetsRefused: a row that is stored as several is an error where keys could
 // not be made for them, and stores nothing.
 //
-//deviation:filled-inserts | The only row of VALUES with a set of the engine's own functions is filled as `INSERT … SELECT`. It is refused beside DEFAULT, or beside a value in the key's place that may have to be filled. | PostgreSQL | `VALUES (unnest($1::int[]))` | name the key column
+//deviation:filled-inserts | The only row of VALUES with a set of the engine's own functions is filled as `INSERT … SELECT`. The INSERT is refused if the row also has DEFAULT, or a value for the key that keyfill may have to replace. | PostgreSQL | `VALUES (unnest($1::int[]))` | name the key column
 func TestValueSetsRefused(t *testing.T) {
 	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
@@ -227,7 +227,7 @@ func TestValueSetsRefused(t *testing.T) {
 
 // TestRuleStoresMore: a rule that stores a row twice under one key is an error.
 //
-//deviation:filled-inserts | A row of VALUES that a rule has stored as several rows with one key is an error, and keyfill gives up what it has reserved. | PostgreSQL | `CREATE RULE … DO INSTEAD INSERT … SELECT` | –
+//deviation:filled-inserts | If a rule stores one row of VALUES as several rows with the same key, the INSERT is an error, and keyfill drops its reserved block. | PostgreSQL | `CREATE RULE … DO INSTEAD INSERT … SELECT` | –
 func TestRuleStoresMore(t *testing.T) {
 	t.Parallel()
 	source := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}

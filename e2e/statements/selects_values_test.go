@@ -99,7 +99,7 @@ func createHits(t *testing.T, s *harness.Scratch, types []string, key string) {
 // nothing. A column with AUTO_INCREMENT is numbered by the engine, and nothing is refused.
 //
 //deviation:insert-select | The engine numbers the rows if the column has AUTO_INCREMENT and leads an index of InnoDB: keyfill puts SET STATEMENT with the first reserved number before the text. If something else took that number for another table, the INSERT fails. | MariaDB | `SET STATEMENT insert_id=…, auto_increment_increment=1 FOR INSERT INTO t (a) SELECT …` | –
-//deviation:insert-select | Around `INSERT … SELECT` into a column with AUTO_INCREMENT keyfill makes a transaction, after which `ROW_COUNT()` is 0, or sets the savepoint `keyfill_rows` in yours, which stays. If more rows come than were counted, keyfill undoes the statement and sends it again. | MariaDB | `INSERT INTO t (a) SELECT a FROM s`, then `SELECT ROW_COUNT()` | RowsAffected; `BeginTx`
+//deviation:insert-select | Around `INSERT … SELECT` into a column with AUTO_INCREMENT keyfill makes a transaction, after which `ROW_COUNT()` is 0, or sets the savepoint `keyfill_rows` in the application's transaction, where it stays. If more rows come than keyfill counted, keyfill undoes the statement and sends it again. | MariaDB | `INSERT INTO t (a) SELECT a FROM s`, then `SELECT ROW_COUNT()` | RowsAffected; `BeginTx`
 func TestSelectValues(t *testing.T) {
 	t.Parallel()
 	on := []harness.Engine{harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.SQLiteFile}
@@ -257,7 +257,7 @@ func TestSelectStrict(t *testing.T) {
 
 // TestSelectCollation: SQLite looks for a collation where a query is read in another one.
 //
-//deviation:insert-select | A query whose values have a collation that the engine does not have is an error. The plain driver stores them while nothing is compared. | SQLite | `INSERT INTO t (a) SELECT b COLLATE "C" FROM s` | leave the collation out
+//deviation:insert-select | An `INSERT … SELECT` whose query names an unknown collation is an error. The plain driver stores the values unless the query compares them. | SQLite | `INSERT INTO t (a) SELECT b COLLATE "C" FROM s` | leave the collation out
 func TestSelectCollation(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile}, func(t *testing.T, s *harness.Scratch) {
@@ -294,7 +294,7 @@ func TestSelectOtherBytes(t *testing.T) {
 // connection is refused, since it would be another one in all rows but the first. One row
 // stores what it stores without keyfill.
 //
-//deviation:insert-select | An `INSERT … SELECT` of several rows that reads `last_insert_rowid()` is refused; with UUIDs, of any number of rows. SQLite computes a row before it stores the previous one, if it numbers rows. | SQLite | `INSERT INTO t (a) SELECT last_insert_rowid() FROM s` | read it in a statement before
+//deviation:insert-select | An `INSERT … SELECT` of several rows that reads `last_insert_rowid()` is refused; with UUIDs, an INSERT of one row too. While SQLite numbers rows, it computes a row before it stores the previous row. | SQLite | `INSERT INTO t (a) SELECT last_insert_rowid() FROM s` | read it in a statement before
 func TestSelectReadsLastKey(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile}, func(t *testing.T, s *harness.Scratch) {

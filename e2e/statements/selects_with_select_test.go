@@ -48,7 +48,7 @@ func withTables(t *testing.T, s *harness.Scratch, key string) {
 // TestWithSelect: INSERT … SELECT in a WITH clause gets a key for each row, and the
 // definitions before it run once.
 //
-//deviation:insert-select | Changes by earlier definitions of a WITH clause are made, counted and undone first, then made again: triggers fire and sequences advance twice. An INSERT among them has its key as a literal in the text of the count. | PostgreSQL | `WITH d AS (DELETE FROM q RETURNING a) INSERT INTO t (a) SELECT a FROM d` | name the key column
+//deviation:insert-select | keyfill makes the changes of earlier definitions of a WITH clause, counts the rows, undoes the changes and makes them again: triggers fire and sequences advance twice. The query that counts shows the key of an INSERT among these definitions as a literal. | PostgreSQL | `WITH d AS (DELETE FROM q RETURNING a) INSERT INTO t (a) SELECT a FROM d` | name the key column
 func TestWithSelect(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

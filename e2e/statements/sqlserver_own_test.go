@@ -16,7 +16,7 @@ import (
 // TestTDSOwnTable: the columns of a session's own table #mu are asked for in tempdb, on
 // the connection that has it, and again after a text that may have changed it.
 //
-//deviation:filled-inserts | Before the first INSERT into a session's own table `#t` whose source has a state, `tempdb` is asked whether its column takes the keys, and again after a possible change. Its numbering is not compared with its rows. | SQL Server | `CREATE TABLE #t (id bigint, a int); INSERT INTO #t (a) VALUES (1)` | –
+//deviation:filled-inserts | Before the first INSERT into a session's own table `#t` whose source has a state, `tempdb` is asked whether its column takes the keys, and again after a possible change. keyfill does not compare the source's numbers with the rows of `#t`. | SQL Server | `CREATE TABLE #t (id bigint, a int); INSERT INTO #t (a) VALUES (1)` | –
 func TestTDSOwnTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

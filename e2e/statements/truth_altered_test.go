@@ -12,7 +12,7 @@ import (
 // TestAltered: a transaction may make a table, or change one, and insert into it:
 // what is to be known of it is asked there, and nothing waits.
 //
-//deviation:filled-inserts | A transaction that has changed tables asks for the catalog and the greatest key on its own connection, and the next transaction asks again. A block that it reserves ends with it. | PostgreSQL | `BEGIN; CREATE TABLE t …; INSERT INTO t (a) …` | –
+//deviation:filled-inserts | A transaction that has changed tables asks for the catalog and the greatest key on its own connection, and the next transaction asks again. A block of keys that the transaction reserves is dropped at its end. | PostgreSQL | `BEGIN; CREATE TABLE t …; INSERT INTO t (a) …` | –
 func TestAltered(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

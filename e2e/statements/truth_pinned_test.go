@@ -50,7 +50,7 @@ func TestPreparedTakesLock(t *testing.T) {
 // TestPreparedStaysFilled: a prepared INSERT keeps what its Prepare has found, although its
 // name means a temporary table since.
 //
-//deviation:filled-inserts | A prepared INSERT keeps what its Prepare found, whether or not its table was a temporary one. On PostgreSQL and SQLite an INSERT whose source has a state looks again. | MySQL, MariaDB, PostgreSQL, SQLite | `CREATE TEMPORARY TABLE t` after `Prepare` | prepare it again
+//deviation:filled-inserts | A prepared INSERT treats its table as temporary or not, as its Prepare found the table. On PostgreSQL and SQLite keyfill looks again if the source has a state. | MySQL, MariaDB, PostgreSQL, SQLite | `CREATE TEMPORARY TABLE t` after `Prepare` | prepare it again
 func TestPreparedStaysFilled(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -266,7 +266,7 @@ func TestFirstRowLeftOut(t *testing.T) {
 // TestSettingOfView: a view that changes how strings are read is not seen to do so, and an
 // INSERT that depends on it is read as before; SET is seen.
 //
-//deviation:settings | A change that no text shows is not seen: by a function called without brackets, by a view, or by a trigger. | PostgreSQL | `SELECT t.f FROM t`; a view or trigger that calls `set_config('standard_conforming_strings', …)` | `sql_mode:`, `standard_conforming_strings:`, `quoted_identifier:` in the policy
+//deviation:settings | keyfill does not see a change of the setting that no text shows: by a function called without brackets, by a view, or by a trigger. | PostgreSQL | `SELECT t.f FROM t`; a view or trigger that calls `set_config('standard_conforming_strings', …)` | `sql_mode:`, `standard_conforming_strings:`, `quoted_identifier:` in the policy
 func TestSettingOfView(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

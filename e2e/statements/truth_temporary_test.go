@@ -244,7 +244,7 @@ func TestTemporaryInText(t *testing.T) {
 // FOUND_ROWS() as it is (seen on MariaDB 10.11), and is not asked where the
 // INSERT's own text reads ROW_COUNT(), which is refused.
 //
-//deviation:filled-inserts | `INSERT … VALUES (ROW_COUNT())` into the name of a temporary table of the connection is refused: keyfill's question would change the answer. This holds too where `ROW_COUNT()` is another engine's function. | MySQL, MariaDB, PostgreSQL, SQLite | `CREATE TEMPORARY TABLE t`; `INSERT INTO t (n) VALUES (ROW_COUNT())` | pass the number as an argument
+//deviation:filled-inserts | `INSERT … VALUES (ROW_COUNT())` is refused if the connection has a temporary table of that name: keyfill's own query would change the value of `ROW_COUNT()`. An engine without that function refuses the INSERT too. | MySQL, MariaDB, PostgreSQL, SQLite | `CREATE TEMPORARY TABLE t`; `INSERT INTO t (n) VALUES (ROW_COUNT())` | pass the number as an argument
 func TestTemporaryFoundRows(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {

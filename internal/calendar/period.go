@@ -33,7 +33,7 @@ func (p Period) Has(t time.Time) bool { return !t.Before(p.Begin) && t.Before(p.
 var (
 	errRange = anchor.New("period", "the date is in no period: write one of the years 1 to 9999")
 	errDate  = anchor.New("period", "the date is no day of the calendar: write it as YYYY-MM-DD")
-	errNone  = anchor.New("period", "the numbering has no periods: write a period into the policy")
+	errNone  = anchor.New("period", "the table's numbers have no periods: write a period into the policy")
 )
 
 // At returns the period of an instant. It returns an error if its name would need a year

@@ -88,7 +88,7 @@ func (t *Table) Problems(d *dialect.Dialect, k Key) (all []error) {
 		fail(ErrGenerated, "make it a plain column, or take it out of the policy")
 	}
 	if c.IdentityAlways {
-		fail(ErrIdentityAlways, "it is %s: %s, or use source identity", c.Identity, c.withoutAlways())
+		fail(ErrIdentityAlways, "the column is %s: %s, or use source identity", c.Identity, c.withoutAlways())
 	}
 	if problem := c.typeProblem(d, k); problem != "" {
 		fail(ErrType, "%s", problem)

@@ -18,14 +18,14 @@ var (
 	ErrAmbiguous = anchor.New("no-table", "several tables differ by case only")
 
 	// ErrNoColumn is returned when the table has no such column.
-	ErrNoColumn = anchor.New("no-column", "there is no such column")
+	ErrNoColumn = anchor.New("no-column", "the table has no such column")
 
 	// ErrGenerated is returned when the engine computes the column.
 	ErrGenerated = anchor.New("engine-column", "the engine computes the column")
 
 	// ErrIdentityAlways is returned when the engine numbers the rows itself
 	// and refuses keys.
-	ErrIdentityAlways = anchor.New("engine-column", "the engine refuses keys")
+	ErrIdentityAlways = anchor.New("engine-column", "the engine refuses a key from an INSERT")
 
 	// ErrType is returned when the column's type does not take the keys.
 	ErrType = anchor.New("column-type", "the column does not take such keys")
@@ -43,7 +43,7 @@ var (
 
 	// ErrView is returned for a view: its keys would be numbered by one state (stored
 	// counter), and the keys of its table by another one.
-	ErrView = anchor.New("other-table", "it is a view, and its table may be numbered too")
+	ErrView = anchor.New("other-table", "the policy names a view, and the view's table may be numbered too")
 
 	// ErrChild is returned for a table that inherits from another one: the other table
 	// shows these rows too, and has numbers of its own.
@@ -59,7 +59,7 @@ var (
 
 	// ErrCOMB is returned when the column would reject a COMB (a UUID with the time in it),
 	// or store it out of order.
-	ErrCOMB = anchor.New("column-type", "the column does not take a COMB")
+	ErrCOMB = anchor.New("column-type", "the column's type does not keep the order of a COMB")
 )
 
 // Error is a table or column that cannot be filled as the policy says.

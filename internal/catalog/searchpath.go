@@ -9,7 +9,7 @@ import (
 )
 
 // ErrPlace is returned by [Place] if the session's answer cannot be read.
-var ErrPlace = anchor.New("answer", "the session does not say where it looks for tables")
+var ErrPlace = anchor.New("answer", "the session's search_path, or its current database, is empty")
 
 // Where says where a session looks for tables whose names have no schema.
 type Where struct {

@@ -91,7 +91,7 @@ func (dr Drawing) counterIn(ctx context.Context, set *counter.Counters, only *at
 // errHomes is returned when tables of one name in two schemas have the same state (a
 // stored counter): an entry of the policy without a schema matches a table in every
 // schema.
-var errHomes = anchor.New("shared-state", "its state numbers a table of that name in another schema: write schema.table into the policy, or {schema} into the name of the state")
+var errHomes = anchor.New("shared-state", "the source's state numbers a table of the same name in another schema: write schema.table into the policy, or {schema} into the name of the state")
 
 // atHome returns an error if the counter numbers another table than the drawing's.
 func (dr Drawing) atHome(ctx context.Context, c *counter.Counter) error {

@@ -76,7 +76,7 @@ const maxWidth = 18
 func Parse(source string) (*Template, error) {
 	t := &Template{source: source, number: -1}
 	if !utf8.ValidString(source) || strings.ContainsFunc(source, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return nil, anchor.New("policy", "it has a character that is not printed; take it out")
+		return nil, anchor.New("policy", "the format has a character that is not printed; take the character out")
 	}
 	var text strings.Builder
 	flush := func() {
@@ -91,14 +91,14 @@ func Parse(source string) (*Template, error) {
 			text.WriteByte(rest[0])
 			rest = rest[2:]
 		case rest[0] == '}':
-			return nil, anchor.New("policy", "it has a } that closes nothing; write }} for the character")
+			return nil, anchor.New("policy", "the format has a } that closes nothing; write }} for the character")
 		case rest[0] != '{':
 			text.WriteByte(rest[0])
 			rest = rest[1:]
 		default:
 			inside, after, closed := strings.Cut(rest[1:], "}")
 			if !closed {
-				return nil, anchor.New("policy", "it has a { that is not closed; write {{ for the character")
+				return nil, anchor.New("policy", "the format has a { that is not closed; write {{ for the character")
 			}
 			one, err := parseField(inside)
 			if err != nil {
@@ -107,7 +107,7 @@ func Parse(source string) (*Template, error) {
 			flush()
 			if one.kind == kindNumber {
 				if t.number >= 0 {
-					return nil, anchor.New("policy", "it has the number twice; leave one out")
+					return nil, anchor.New("policy", "the format has {n} twice; leave one out")
 				}
 				t.number = len(t.fields)
 			}
@@ -117,10 +117,10 @@ func Parse(source string) (*Template, error) {
 	}
 	flush()
 	if t.number < 0 {
-		return nil, anchor.New("policy", "it has no number; add {n}")
+		return nil, anchor.New("policy", "the format has no number; add {n}")
 	}
 	if last := t.fields[len(t.fields)-1]; strings.HasSuffix(last.text, " ") {
-		return nil, anchor.New("policy", "it ends in a space, which not each column keeps; take it off")
+		return nil, anchor.New("policy", "the format ends in a space, which some columns do not keep; take the space off")
 	}
 	t.form = sync.OnceValue(t.pattern)
 	return t, t.checkDigits()

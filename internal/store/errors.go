@@ -16,14 +16,14 @@ import (
 var (
 	// ErrNoRow is returned when a sequence has no row in keyfill_sequences and must not be
 	// given one.
-	ErrNoRow = anchor.New("no-row", "it has no row in keyfill_sequences")
+	ErrNoRow = anchor.New("no-row", "the source has no row in keyfill_sequences")
 
 	// ErrStart is returned when a sequence needs a new row, but its start is not given and
 	// no column has a greatest key that can be queried.
-	ErrStart = anchor.New("no-row", "it has no row, and where to start is not known: give a start")
+	ErrStart = anchor.New("no-row", "the source's state has no row, and keyfill does not know where to start: write start into the policy")
 
 	// ErrBound is returned when the row of a sequence serves another column.
-	ErrBound = anchor.New("shared-state", "its row serves another column: give each a name of its own, or share one by both")
+	ErrBound = anchor.New("shared-state", "the source's row serves another column: give each source a name of its own, or let both columns share one source")
 
 	// ErrTaken is returned when another state (the counter of another sequence or
 	// snowflake) serves the column too, and the state that is opened is not exclusive.
@@ -36,11 +36,11 @@ var (
 
 	// ErrParameters is returned when the row was made with other parameters than are now
 	// given: keys made with the old and with the new parameters could be equal.
-	ErrParameters = anchor.New("parameters", "its row has other parameters, which never change: put them back, or take a new name and a start above all keys")
+	ErrParameters = anchor.New("parameters", "the source's row has other parameters, which must never change: put the old parameters back, or choose a new name and a start above all keys")
 
 	// ErrLayout is returned when the keys of a column were made with other bits, or with
 	// another epoch, than a [worker.Worker] has.
-	ErrLayout = anchor.New("parameters", "its column has keys of other bits or another epoch, and both can be equal: put these back, or fill another column")
+	ErrLayout = anchor.New("parameters", "the column has keys of other bits or another epoch, and new keys could equal old ones: put the old bits and epoch back, or fill another column")
 
 	// ErrStartAt is returned when a sequence with StartAt finds another stored counter of
 	// its column that has reserved integers from StartAt on, or that is not a sequence
@@ -54,38 +54,38 @@ var (
 
 	// ErrBehind is returned when the next value of the row is not above the greatest key
 	// in the column.
-	ErrBehind = anchor.New("behind", "its next value is not above the greatest key in the column: others fill it too, or the row is from an older copy")
+	ErrBehind = anchor.New("behind", "the source's next value is not above the greatest key in the column: other programs fill the column too, or the row is from an older copy")
 
 	// ErrBack is returned when the row has a lower value than the caller has read in it
 	// before.
-	ErrBack = anchor.New("back", "its next value is below what was reserved: the store has gone back")
+	ErrBack = anchor.New("back", "the source's next value is below numbers that are reserved already: the store was restored, or a failover lost commits")
 
 	// ErrFresh is returned when a sequence whose integers are not the keys themselves has
 	// no row, but its columns hold keys: keyfill cannot know from which integers these
 	// were made.
-	ErrFresh = anchor.New("no-row", "it has no row in keyfill_sequences, and its column holds keys: make a row that goes on after them, or empty the column")
+	ErrFresh = anchor.New("no-row", "the source has no row in keyfill_sequences, but its column holds keys: insert a row that goes on after these keys, or empty the column")
 
 	// ErrContention is returned when other processes have changed the row between its
 	// SELECT and its UPDATE, ten times in a row.
-	ErrContention = anchor.New("contention", "others changed its row between SELECT and UPDATE, ten times: reserve larger blocks, or say lock: pessimistic")
+	ErrContention = anchor.New("contention", "other processes changed the source's row between SELECT and UPDATE, ten times: reserve larger blocks, or write lock: pessimistic")
 
 	// ErrGone is returned when the stored counter of a sequence with ClaimsAt does not
 	// exist, but the claim (a row that says which source fills a column) of a column says
 	// that it was used.
-	ErrGone = anchor.New("no-row", "its state was lost: stop the programs, give a start above all keys, and delete the row of keyfill_sequences that names it")
+	ErrGone = anchor.New("no-row", "the source's state was lost: stop the programs, write a start above all keys, and delete the row of keyfill_sequences that names the state")
 
 	// ErrRowGone is returned when a Shared sequence has no row, but the rows that bind it
 	// to its columns exist: processes may still hold numbers of the row that was deleted.
-	ErrRowGone = anchor.New("no-row", "its row in keyfill_sequences is gone: stop the programs that use it, and make it again above all keys")
+	ErrRowGone = anchor.New("no-row", "the source's row in keyfill_sequences is gone: stop the programs that use the source, and insert the row again above all keys")
 
 	// ErrWriters is returned when the row names another server as its writer again and
 	// again, while the server that answers has stayed the same: both take changes, and
 	// replicate to each other.
-	ErrWriters = anchor.New("two-servers", "another server writes its row too, again: let all programs insert at one, and run keyfill takeover on that one")
+	ErrWriters = anchor.New("two-servers", "another server writes the state's row too, again: let all programs insert at one server, and run keyfill takeover there")
 
 	// ErrUnread is returned when the stored counter of a sequence with ClaimsAt does not
 	// exist, and the keys of another column that is claimed for it cannot be read.
-	ErrUnread = anchor.New("no-row", "its new state has to begin above a column that cannot be read: let it be read, or delete its row of keyfill_sequences")
+	ErrUnread = anchor.New("no-row", "the source's new state has to begin above a column that this user may not read: let the user read the column, or delete the state's row of keyfill_sequences")
 
 	// ErrName is returned when the name of a stored counter is empty, is longer than 190
 	// characters, begins or ends with a space, is not UTF-8, or contains NUL.
@@ -95,40 +95,40 @@ var (
 // ErrPeriodClosed is returned when the period of a number is closed: see
 // scope.Rows.ClosePeriod. It is wrapped in an [*Error], which is no keysource.ErrStoreState:
 // the store is as it should be.
-var ErrPeriodClosed = anchor.New("period-closed", "its period is closed")
+var ErrPeriodClosed = anchor.New("period-closed", "the period of the row is closed")
 
 // ErrNextValue is returned when the next value of a row is below 1. It is wrapped in an
 // [*Error].
-var ErrNextValue = anchor.New("no-row", "its next_value in keyfill_sequences is below 1: set it above all numbers in use, to 1 where there are none")
+var ErrNextValue = anchor.New("no-row", "the source's next_value in keyfill_sequences is below 1: set next_value above all numbers in use, or to 1 if there are none")
 
 // Errors about a key table or a procedure of the application. All are wrapped in an
 // [*Error], or come with keysource.ErrStoreState and the driver's error.
 var (
 	// ErrKeyTable is returned when a key table of the application cannot be read although
 	// the server answers, or when the catalog does not know one of its columns.
-	ErrKeyTable = anchor.New("key-table", "its key table cannot be read: name the table and its columns as SQL finds them, and let them be read")
+	ErrKeyTable = anchor.New("key-table", "the source's key table cannot be read: write the names of the table and its columns as in SQL, and let the user read them")
 
 	// ErrKeyType is returned when a column of a key table of the application has a type
 	// that cannot be used for it.
-	ErrKeyType = anchor.New("key-table", "a column of its key table is of the wrong type")
+	ErrKeyType = anchor.New("key-table", "a column of the source's key table has the wrong type")
 
 	// ErrKeyEngine is returned when a key table (an existing table of the application's
 	// that holds the numbers) of MySQL or MariaDB is a view, or uses a storage engine
 	// without transactions, such as MyISAM: another session could change the row between an
 	// UPDATE and the SELECT of its result.
-	ErrKeyEngine = anchor.New("key-table", "its key table has no transactions, or is a view: make it a table of InnoDB, or say lock: optimistic, outside of transactions")
+	ErrKeyEngine = anchor.New("key-table", "the source's key table has no transactions, or is a view: make it a table of InnoDB, or write lock: optimistic and insert outside of transactions")
 
 	// ErrKeyRows is returned when a key table (an existing table of the application's that
 	// holds the numbers) has more than one row for a sequence.
-	ErrKeyRows = anchor.New("key-table", "its key table has more than one row for it")
+	ErrKeyRows = anchor.New("key-table", "the source's key table has several rows for this source")
 
 	// ErrKeyValue is returned when the row of a key table of the application does not hold
 	// a number that keys can follow.
-	ErrKeyValue = anchor.New("key-table", "its row in the key table cannot be used: set it above all keys in use")
+	ErrKeyValue = anchor.New("key-table", "the source's row in the key table cannot be used: set its value above all keys in use")
 
 	// ErrProcedure is returned when a procedure cannot be called although the server
 	// answers, or when it does not return one row with one integer.
-	ErrProcedure = anchor.New("procedure", "its procedure cannot be used: create it as keyfill ddl --procedure prints it, let it be executed, and name it as SQL finds it")
+	ErrProcedure = anchor.New("procedure", "the source's procedure cannot be used: create the procedure that keyfill ddl --procedure prints, grant EXECUTE, and write its name as in SQL")
 )
 
 // Errors about keyfill's tables.
@@ -183,7 +183,7 @@ var (
 
 	// ErrTransaction is returned by [schema.Schema.Ensure] inside a transaction
 	// of the application.
-	ErrTransaction = anchor.New("state-tables", "tables are not created inside a transaction")
+	ErrTransaction = anchor.New("state-tables", "keyfill creates no tables inside a transaction")
 
 	// ErrAnswer is returned when a value from the database does not have the expected
 	// type: a key that is not an integer.
@@ -218,7 +218,7 @@ type Error struct {
 
 // Error returns, for example:
 //
-//	sequence "orders.id" for orders.id: it has no row in keyfill_sequences: run INSERT INTO …
+//	sequence "orders.id" for orders.id: the source has no row in keyfill_sequences: run INSERT INTO …
 func (e *Error) Error() string {
 	var b strings.Builder
 	kind := "sequence"

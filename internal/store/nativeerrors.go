@@ -17,21 +17,21 @@ var (
 
 	// ErrIncrement is returned when the increment of the sequence is not the block (how
 	// many integers a value stands for).
-	ErrIncrement = anchor.New("native", "its increment is not the block")
+	ErrIncrement = anchor.New("native", "the increment of the engine's sequence is not the block of the policy")
 
 	// ErrNodes is returned on a Galera cluster for a sequence that does not have
 	// INCREMENT BY 0, or for blocks of more than one.
 	ErrNodes = anchor.New("native", "on Galera a sequence needs INCREMENT BY 0, or its nodes give the same values: alter it and say block: 1, or take kind sequence")
 
 	// ErrCycle is returned when the sequence begins again after its end.
-	ErrCycle = anchor.New("native", "it has CYCLE, which repeats keys")
+	ErrCycle = anchor.New("native", "the engine's sequence has CYCLE, which repeats keys")
 
 	// ErrBelowOne is returned when the sequence has given a value below 1, which is not a
 	// key.
-	ErrBelowOne = anchor.New("native", "it counts from below 1, where keys are not")
+	ErrBelowOne = anchor.New("native", "the engine's sequence counts from below 1, but keys begin at 1")
 
 	// ErrUnordered is returned when each session draws values of the sequence in advance.
-	ErrUnordered = anchor.New("native", "each session draws values in advance (CACHE), so that they come out of order")
+	ErrUnordered = anchor.New("native", "each session draws values of the sequence in advance (CACHE), so keys come out of order")
 
 	// ErrOtherSequence is returned when the default of a column draws from another
 	// sequence, or changes the value that it draws.
@@ -39,7 +39,7 @@ var (
 
 	// ErrScattered is returned when other sessions draw so often that not enough values
 	// follow each other.
-	ErrScattered = anchor.New("native", "other sessions draw from it at the same time")
+	ErrScattered = anchor.New("native", "other sessions draw from the engine's sequence at the same time")
 
 	// ErrNoAdvance is returned when a sequence of the engine would have to be raised.
 	ErrNoAdvance = anchor.New("native", "a sequence of the engine is not moved from here, since that might set it back: stop what draws from it")

@@ -133,15 +133,15 @@ func TestErrors(t *testing.T) {
 		is   error
 	}{
 		{&store.Error{Name: "o", Columns: []store.Column{column}, Err: store.ErrNoRow, SQL: "INSERT …"},
-			`sequence "o" for sales.orders.id: it has no row in keyfill_sequences: run INSERT …`, keysource.ErrStoreState},
+			`sequence "o" for sales.orders.id: the source has no row in keyfill_sequences: run INSERT …`, keysource.ErrStoreState},
 		{&store.Error{Name: "o\n\x1b[2J", Columns: fakedb.Orders.Columns, Err: store.ErrNoRow, SQL: "INSERT 'o\n\x1b[2J'"},
-			`sequence "o\n\x1b[2J" for orders.id: it has no row in keyfill_sequences: run "INSERT 'o\n\x1b[2J'"`, keysource.ErrStoreState},
+			`sequence "o\n\x1b[2J" for orders.id: the source has no row in keyfill_sequences: run "INSERT 'o\n\x1b[2J'"`, keysource.ErrStoreState},
 		{&store.Error{Name: "o", Columns: []store.Column{column, {Table: "t", Name: "c"}}, Err: store.ErrBehind, Next: 77},
-			`sequence "o" for sales.orders.id, t.c: its next value is not above the greatest key in the column: others fill it too, or the row is from an older copy`, keysource.ErrStoreBehind},
+			`sequence "o" for sales.orders.id, t.c: the source's next value is not above the greatest key in the column: other programs fill the column too, or the row is from an older copy`, keysource.ErrStoreBehind},
 		{&store.Error{Name: "o", Err: keysource.ErrExhausted, Detail: "the limit is 10", Next: 77},
 			`sequence "o": keysource: the source is exhausted: the limit is 10`, keysource.ErrExhausted},
 		{&store.Error{Name: "o", Err: store.ErrBack, Next: 77},
-			`sequence "o": its next value is below what was reserved: the store has gone back`, keysource.ErrStoreBack},
+			`sequence "o": the source's next value is below numbers that are reserved already: the store was restored, or a failover lost commits`, keysource.ErrStoreBack},
 	} {
 		if got := c.err.Error(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

@@ -41,7 +41,7 @@ var (
 	ErrPrefix = anchor.New("public-id", "a prefix needs letters from a to z, 63 at most, with underscores in between only")
 
 	// ErrSeparator is returned for a text that begins with an underscore.
-	ErrSeparator = anchor.New("public-id", "it begins with an underscore: write its prefix, or leave the underscore out")
+	ErrSeparator = anchor.New("public-id", "the id begins with an underscore: write the prefix before the underscore, or leave the underscore out")
 
 	// ErrSize is returned for a suffix that is too short or too long.
 	ErrSize = anchor.New("public-id", "it needs 26 characters after its prefix")

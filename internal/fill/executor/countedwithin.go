@@ -36,7 +36,7 @@ func (c *countedWithin) isSentAgain() bool { return c != nil && c.sendsAgain }
 
 // errMiscounted is returned if the number of stored rows is not the number that was
 // counted.
-var errMiscounted = anchor.New("rows", "its rows were not as many as counted, three times, and nothing is stored: send it where no other session changes them, or again")
+var errMiscounted = anchor.New("rows", "the INSERT's query had more or fewer rows than keyfill counted, three times, and nothing is stored: send the INSERT while no other session changes those rows, or again")
 
 // CountsInTransaction reports whether the rows of an INSERT … SELECT are counted in the
 // transaction in which its keys are drawn. It returns false in a test without a

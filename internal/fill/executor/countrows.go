@@ -26,7 +26,7 @@ import (
 
 // errUndo is returned when counting the rows of a query may change something, and the
 // change could not be rolled back.
-var errUndo = anchor.New("rows", "its query calls functions, and whether a transaction is open is not known: begin it with BeginTx, or select the keys too")
+var errUndo = anchor.New("rows", "the INSERT's query calls functions, and keyfill does not know whether a transaction is open: begin the transaction with BeginTx, or select the keys too")
 
 // countRows counts the rows of each INSERT … SELECT in the statement. A query may read
 // rows that an earlier INSERT of the text returns; that INSERT has its keys by then.
@@ -279,7 +279,7 @@ const noSavepoints = 1178
 
 // errNoSavepoint is returned when a count may change something and could not be rolled
 // back.
-var errNoSavepoint = anchor.New("rows", "its query calls functions, and counting its rows could not be undone after a change of a table without savepoints: send it first")
+var errNoSavepoint = anchor.New("rows", "the INSERT's query calls functions, and keyfill could not undo the count of its rows, since a table without savepoints was changed: send the INSERT before that change")
 
 // whySavepoint returns the error of a savepoint that could not be set, as the
 // application gets it.

@@ -23,7 +23,7 @@ const maxCounts = 3
 
 // errRowsGrew is returned when an execution had more rows to insert than were counted,
 // three times in a row.
-var errRowsGrew = anchor.New("rows", "its query had more rows than counted, three times: send it in a transaction that keeps others from adding rows, or again")
+var errRowsGrew = anchor.New("rows", "the INSERT's query had more rows than keyfill counted, three times: send the INSERT in a transaction that keeps other sessions from adding rows, or again")
 
 // rowsSavepoint is the name of the savepoint that keyfill sets before it counts the rows
 // of a query. No application uses the name.

@@ -56,7 +56,7 @@ type ScopeRows struct {
 
 // ErrNoParent is returned when numbers are drawn without rows, so that the parents are
 // not known.
-var ErrNoParent = anchor.New("scope-column", "its keys are numbered within other columns of the row, so that there are none without a row: let the INSERT be filled")
+var ErrNoParent = anchor.New("scope-column", "the table's keys are numbered within other columns of the row, so no key exists without its row: let keyfill fill the INSERT")
 
 // ErrShared is returned if a numbering within parents has a stored counter that serves
 // several tables.

@@ -11,7 +11,7 @@ import (
 )
 
 // errHeld describes why a store may not have answered an INSERT in a transaction.
-var errHeld = anchor.New("held-connection", "its transaction keeps the connection that it waits for: allow two connections more than SetMaxOpenConns (docs/pool.md)")
+var errHeld = anchor.New("held-connection", "the INSERT's own transaction keeps the connection that keyfill waits for: let the server take two connections more than SetMaxOpenConns (docs/pool.md)")
 
 // LentConn returns the connection of g, for a query when the server accepts no more
 // connections of keyfill. It returns nil if g is nil, or if a query on that connection

@@ -128,7 +128,7 @@ func (db *Tables) statesIn(ctx context.Context, g *Session) (string, error) {
 // ErrKeyTable is returned when the session is in another schema, where it would find
 // another key table (an existing table of the application's that holds the numbers) or
 // procedure, or none.
-var ErrKeyTable = anchor.New("key-table", "its key table or procedure is not found in the connection's schema: write schema.table into table:, or leave out via: procedure")
+var ErrKeyTable = anchor.New("key-table", "the source's key table or procedure is not in the connection's schema: write schema.table into table:, or leave out via: procedure")
 
 // States returns a store with keyfill's tables as the open transaction of the
 // connection sees them; its statements prove that the transaction is open. own reports

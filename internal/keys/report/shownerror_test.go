@@ -48,7 +48,7 @@ func TestShownError(t *testing.T) {
 		{&net.DNSError{Err: said, Name: said}, "connecting: the host is not found"},
 		{fmt.Errorf("%w: %w", anchor.New("store-down", "it broke"), driver.ErrBadConn), "it broke: the connection is broken" + down},
 		{context.DeadlineExceeded, "no answer in time"},
-		{keysource.ErrStoreState, "keysource: the store cannot be used as it is [docs/errors.md#store-state]"},
+		{keysource.ErrStoreState, "keysource: the store answers, but cannot reserve numbers [docs/errors.md#store-state]"},
 		{store.ErrReadOnly, store.ErrReadOnly.Error() + " [docs/errors.md#read-only]"},
 	} {
 		for _, err := range []error{c.cause, fmt.Errorf("%s: %w", said, c.cause), anchor.End(fmt.Errorf("using %q: %w", said, c.cause))} {

@@ -26,7 +26,7 @@ type plainStates struct{ at keysource.Store }
 // errPlain is returned for options that need a database: tables and procedures that
 // keep a stored counter, and the engine's own counter, which has to be queried whenever
 // a stored counter is opened.
-var errPlain = anchor.New("store-driver", "its store keeps states without SQL: leave lock, via, table, below and skip_range out, or name a store that is a database")
+var errPlain = anchor.New("store-driver", "the source's store keeps states without SQL: leave lock, via, table, below and skip_range out, or name a store that is a database")
 
 // errGone is returned if a stored counter is missing although this process has used it.
 var errGone = fmt.Errorf("%w: it was there and is gone, and other processes may hold its numbers: stop them, and make it again above all of these", keysource.ErrStoreState)

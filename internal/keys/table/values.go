@@ -29,7 +29,7 @@ func ValuesOf(ctx context.Context) func(name string) (string, bool) {
 func SpreadIn(ctx context.Context, name string) (int, error) {
 	text, ok := ValuesOf(ctx)(name)
 	if !ok {
-		return 0, anchor.Errorf("value", "its keys begin with the value %q, which is not given: keyfill.WithValue(ctx, %[1]q, …)", name)
+		return 0, anchor.Errorf("value", "the table's keys begin with the value %q, which the context lacks: call keyfill.WithValue(ctx, %[1]q, …)", name)
 	}
 	return keysource.ParseSpread(text)
 }

@@ -119,7 +119,7 @@ func (d Binder) Keep(ctx context.Context, b *Binding, c store.Column, made *stat
 
 // busy returns the error for a row that other processes have changed at each try.
 func (d Binder) busy(name string) error {
-	return d.Store.Failed(name, anchor.New("contention", "another state is opened for the column at the same time: insert again"))
+	return d.Store.Failed(name, anchor.New("contention", "another process creates a state for the column at the same time: send the INSERT again"))
 }
 
 // settle turns a candidate (a row that does not hold its column yet) into a bound row, if

@@ -23,7 +23,7 @@ const shareTries = 100
 
 // errTokens is returned if other processes have changed the row with the token between each
 // pair of reads.
-var errTokens = anchor.New("contention", "the row was changed each time before it was read: insert again")
+var errTokens = anchor.New("contention", "another process changed the state's row each time before keyfill read it: send the INSERT again")
 
 // Shares reports whether two stores are the same database, reached in different ways:
 // it writes a random token through s and reads it through other. Names of servers and

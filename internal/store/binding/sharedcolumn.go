@@ -138,7 +138,7 @@ func (d Binder) Begin(ctx context.Context, b *Binding, own *staterow.Row) error 
 		}
 		*own = *found
 	}
-	return d.Store.Failed(b.Row, anchor.New("contention", "the row was changed each time that it was to be marked: insert again"))
+	return d.Store.Failed(b.Row, anchor.New("contention", "another process changed the state's row each time before keyfill marked it: send the INSERT again"))
 }
 
 // mark replaces the incarnation of a row (its random text), if it is still before, by

@@ -85,7 +85,7 @@ func (s *Rows) ReservePeriod(ctx context.Context, values []any, given *calendar.
 const periodTries = 6
 
 // errPeriodTries is returned after so many tries.
-var errPeriodTries = anchor.New("contention", "the row of its period was changed each time that it was to be used: insert again")
+var errPeriodTries = anchor.New("contention", "another process changed the period's row each time before keyfill used it: send the INSERT again")
 
 // draw is one try to reserve numbers.
 type draw struct {
@@ -219,7 +219,7 @@ func (d draw) taken(first int64, beside [3]any) (Taken, error) {
 }
 
 // errParameters is returned if the row of a period was not made by this package.
-var errParameters = anchor.New("parameters", "the row of its period has other parameters: put them back as keyfill has written them")
+var errParameters = anchor.New("parameters", "the period's row has other parameters: put back the parameters that keyfill had written")
 
 // takeLocked reserves the numbers of a draw on an engine whose UPDATE returns no values, in
 // the transaction that is open, or in one of its own.

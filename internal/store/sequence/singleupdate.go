@@ -65,7 +65,7 @@ func (s singleUpdate) take(ctx context.Context, n, seen int64) (keysource.Reserv
 	if r.Proof != nil {
 		return keysource.Reservation{}, store.ErrEnded
 	}
-	return keysource.Reservation{}, r.Failed(q.Name, anchor.New("contention", "the row was moved each time after it was found unfit"))
+	return keysource.Reservation{}, r.Failed(q.Name, anchor.New("contention", "another process moved the state's row each time after keyfill had read it"))
 }
 
 // look reads the row, and returns the error for which n integers cannot be reserved

@@ -329,7 +329,7 @@ func (r *Rows) TakeOver(ctx context.Context, n int64) (keysource.Series, error) 
 			return now, err
 		}
 	}
-	return keysource.Series{}, r.failed(anchor.New("contention", "others were faster to take over each abandoned series"))
+	return keysource.Series{}, r.failed(anchor.New("contention", "other processes took over each abandoned series first"))
 }
 
 // Open makes a new series of integers that belongs to this owner: it raises the counter

@@ -196,11 +196,11 @@ func (u *Upstream) Reserve(ctx context.Context, rows Rows, n, seen int64) (keyso
 
 // errLevel is returned if other processes have changed the rows with the blocks at each
 // try.
-var errLevel = anchor.New("contention", "other processes have put each block into use before this one could: take larger blocks by upstream_block or upstream_lasts")
+var errLevel = anchor.New("contention", "other processes used each block before this process could: fetch larger blocks with upstream_block or upstream_lasts")
 
 // ErrNoBlock is returned if all blocks of integers are used up and [Rows.MayWait]
 // returns false.
-var ErrNoBlock = anchor.New("store-down", "the store that gives the blocks has to be asked first: wait for it, and ask again")
+var ErrNoBlock = anchor.New("store-down", "keyfill has to fetch a block from the upstream store first: wait, and ask again")
 
 // supply writes a block of integers into the second row (the row with the next block), when
 // neither row of the sequence has an integer left.

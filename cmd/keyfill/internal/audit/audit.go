@@ -260,7 +260,7 @@ func sequenceOf(d *dialect.Dialect, rule *policy.Rule, o *Options) (policy.RuleK
 }
 
 // columnOf returns the column with numbers of a table, by its folded name. written is that name
-// in errors. If there is no such column, remedy ends the error's text.
+// in errors. If the table has no such column, remedy ends the error's text.
 func (a *Audit) columnOf(found *catalog.Table, folded, written, remedy string) (*column, error) {
 	number, err := database.FoldedColumn(a.dialect, found, folded, written, remedy)
 	if err != nil {

@@ -276,7 +276,7 @@ func (s *Scratch) pairs(ctx context.Context, query string) (all [][2]string, err
 }
 
 // errBusy is returned when another run of keyfill bench holds the lock.
-var errBusy = errors.New("another keyfill bench is at work on this database: wait for its end")
+var errBusy = errors.New("another keyfill bench runs on this database: wait until that run has ended")
 
 // Lock keeps other runs of keyfill bench from the database until unlock is called, or the
 // process is killed.

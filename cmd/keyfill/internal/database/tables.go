@@ -66,7 +66,7 @@ func FoldColumn(d *dialect.Dialect, written string) string {
 	return d.Fold(written, false)
 }
 
-// FoldedColumn is ColumnOf for a folded name. If there is no such column, the error suggests
+// FoldedColumn is ColumnOf for a folded name. If the table has no such column, the error suggests
 // names that are similar to written.
 func FoldedColumn(d *dialect.Dialect, t *catalog.Table, folded, written, remedy string) (*catalog.Column, error) {
 	if c := t.Column(d, folded); c != nil {

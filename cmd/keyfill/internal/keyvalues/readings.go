@@ -242,7 +242,7 @@ func readNumber(key policy.RuleKey, text string) (r Reading, err error) {
 	}
 	parts, isOne := t.PartsOf(text, every)
 	if !isOne {
-		return r, fmt.Errorf("the text has another form than %s: name the policy with the format of its period, as keyfill period list prints it", key.Source.Format)
+		return r, fmt.Errorf("the number's text has another form than %s: name the policy with the format of its period, as keyfill period list prints it", key.Source.Format)
 	}
 	r.Kind, r.Number, r.Period, r.Columns = key.Source.Kind, parts.Number, parts.Period.Name, parts.Columns
 	// A value that is not in the text stays as the policy has it.
