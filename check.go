@@ -28,8 +28,8 @@ type Finding struct {
 	Remedy   string `json:"remedy"`   // SQL that ends in a semicolon, or what to change in the policy
 
 	// Class is the effect on the first INSERT that keyfill is to fill: "first-insert": it
-	// fails; "some-inserts": it works, and later INSERTs fail at times, or store a wrong
-	// key, a key twice or no key; "later": something will hurt one day; "unknown": the
+	// fails; "some-inserts": the first INSERT works, but later INSERTs may fail, or store a
+	// wrong key, a key twice or no key; "later": an INSERT will fail one day; "unknown": the
 	// check cannot find out; "note": it works.
 	Class string `json:"class"`
 }

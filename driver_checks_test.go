@@ -135,7 +135,7 @@ func (c counted) Value() (driver.Value, error) {
 // TestValuedTwice: with a driver whose connections execute nothing, an argument is asked
 // for its value for the connection and for the statement.
 //
-//deviation:wrapper | A driver without Exec or Query on its connections is asked about arguments twice, by its connection and by its statement. | all | SQL Server; a `driver.Valuer` is called twice | –
+//deviation:wrapper | If a driver's connections have no Exec or Query, keyfill checks the arguments twice, once by the connection and once by the statement. | all | SQL Server; a `driver.Valuer` is called twice | –
 func TestValuedTwice(t *testing.T) {
 	d := &fakeDriver{strength: bare}
 	plain := sql.OpenDB(&fakeConnector{d})

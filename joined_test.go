@@ -35,8 +35,8 @@ func insertNumber(ctx context.Context, db *sql.DB, by string) error {
 // and the INSERT, which ends before Exec or Query returns, whatever
 // detour the driver asks for; the number is drawn once, at the inner execution.
 //
-//deviation:keys-of-a-transaction | An INSERT outside of transactions goes between BEGIN and COMMIT, with the statements that draw its key. Exec returns after the commit, and returns its error. | all | `db.Exec` | `transaction: autonomous`
-//deviation:keys-of-a-transaction | After a deadlock, a serialization failure or a lock timeout this transaction is made again, up to ten times in ten seconds. An error of the commit and an INSERT with an io.Reader argument are not repeated. | all | `db.Exec`; error 1213 | `transaction: autonomous`
+//deviation:keys-of-a-transaction | keyfill sends a joined INSERT outside of transactions between BEGIN and COMMIT, with the statements that draw its key. Exec returns after the commit, with the commit's error if it failed. | all | `db.Exec` | `transaction: autonomous`
+//deviation:keys-of-a-transaction | After a deadlock, a serialization failure or a lock timeout keyfill repeats the transaction that it made for a joined INSERT, up to ten times in ten seconds. It repeats neither after an error of the commit nor an INSERT with an io.Reader argument. | all | `db.Exec`; error 1213 | `transaction: autonomous`
 func TestJoinedOutside(t *testing.T) {
 	for name, n := range map[string]*numbersDB{"execs": {}, "skips": {skips: true}, "bare": {bare: true}} {
 		for _, by := range []string{"exec", "query"} {
@@ -129,7 +129,7 @@ func TestJoinedCommitsFirst(t *testing.T) {
 // stored nothing, so that the statement is sent again with a number of its own;
 // one that breaks at the commit may have stored the row, so that it is not.
 //
-//deviation:keys-of-a-transaction | A connection that breaks at that commit is an error and not sent again, although the driver says driver.ErrBadConn: the row may be stored. | all | – | –
+//deviation:keys-of-a-transaction | If the connection breaks while keyfill commits a joined INSERT, the INSERT is an error and database/sql does not send it again, although the driver returns driver.ErrBadConn: the row may be stored. | all | – | –
 func TestJoinedBadConn(t *testing.T) {
 	for step, retried := range map[string]bool{"begin": true, "reserve": true, "insert": true, "commit": false} {
 		t.Run(step, func(t *testing.T) {

@@ -105,7 +105,7 @@ func preparedOnce(ctx context.Context, db *sql.DB) error {
 // TestRetry: the attempts of database/sql have the same key under a record, whatever the
 // way, and each its own without.
 //
-//deviation:integer-keys | With `Record`, a statement that database/sql sends again after driver.ErrBadConn has its first keys: a row that was stored after all is a duplicate-key error, not a second row. | all | a connection that breaks after the server has stored the row | no `Record`
+//deviation:integer-keys | With `Record`, an INSERT that database/sql sends again after driver.ErrBadConn keeps its first keys: if the row was stored the first time, the second time is a duplicate-key error. | all | a connection that breaks after the server has stored the row | no `Record`
 func TestRetry(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -161,7 +161,7 @@ func TestSnowflakeWorkerEnv(t *testing.T) {
 // one is an error at open, and gets it when the databases of the first are
 // closed. Databases of one registration share it.
 //
-//deviation:integer-keys | Opening a second database with the number of a snowflake without a store fails. | all | the same DSN under two names | one name, or another number
+//deviation:integer-keys | With a snowflake without a store, a process cannot open a second database with the same worker's number. | all | the same DSN under two names | one name, or another number
 func TestWorkerTaken(t *testing.T) {
 	worker := newNumber()
 	cfg := flakes(worker)

@@ -43,7 +43,7 @@ func gapFree(t *testing.T, p *place, n int) {
 
 // TestJoinedUndone: whatever undoes rows gives their numbers back.
 //
-//deviation:pgx | A batch that draws keys of its transaction and is not sent leaves its transaction failed, so that it cannot commit numbers without rows. | PostgreSQL with pgx | an argument that pgx cannot encode | a savepoint around the batch
+//deviation:pgx | If keyfill has drawn joined keys for a batch that pgx then does not send, keyfill makes the transaction fail, so that it cannot commit numbers without rows. | PostgreSQL with pgx | an argument that pgx cannot encode | a savepoint around the batch
 func TestJoinedUndone(t *testing.T) {
 	p := invoices(t)
 	ctx := t.Context()
@@ -165,7 +165,7 @@ func TestJoinedKilled(t *testing.T) {
 // TestJoinedAlone: outside of a transaction keyfill makes one around the draw and the
 // INSERT, also where rows come back, and an INSERT that fails leaves no gap.
 //
-//deviation:pgx | `Query` of a text that concerns keyfill waits for its first row. Where keys belong to the transaction it reads all rows, so that the connection is not busy meanwhile. | PostgreSQL with pgx | `INSERT … RETURNING` through `Query` | `Exec`
+//deviation:pgx | `Query` of a text that concerns keyfill waits for its first row. If a key belongs to the INSERT's transaction, `Query` reads all rows before it returns, so that the connection is free. | PostgreSQL with pgx | `INSERT … RETURNING` through `Query` | `Exec`
 func TestJoinedAlone(t *testing.T) {
 	p := invoices(t)
 	ctx := t.Context()
@@ -237,7 +237,7 @@ func TestJoinedConcurrent(t *testing.T) {
 // TestJoinedBehindConn: what is sent on the connection of pgx is not seen, and the status
 // that the server sends says that the transaction has ended.
 //
-//deviation:pgx | What is sent on pgx's own objects is neither filled nor seen: on the wrapped pool or connection, what `Conn()` returns, a `*pgconn.PgConn` with COPY as text, and a statement prepared by name there. | PostgreSQL with pgx | `tx.Conn().Exec(…)` | the wrapper's own methods, `Prepare` among them
+//deviation:pgx | keyfill neither fills nor sees statements that the program sends on pgx's own objects: the wrapped pool or connection, the connection that `Conn()` returns, a `*pgconn.PgConn`, and a statement prepared by name there. | PostgreSQL with pgx | `tx.Conn().Exec(…)` | the wrapper's own methods, `Prepare` among them
 func TestJoinedBehindConn(t *testing.T) {
 	p := invoices(t)
 	ctx := t.Context()

@@ -17,7 +17,7 @@
 //	keyfill/refused       an INSERT into a table of the policy that cannot be filled
 //	keyfill/lastinsertid  LastInsertId after an INSERT whose key is no integer
 //	keyfill/dynamic       a text that is put together when the program runs; reported only if asked for
-//	keyfill/ignore        a comment that turns off nothing, or gives no reason
+//	keyfill/ignore        a comment of keyfill that turns off no finding, or gives no reason
 //
 // The comment "//keyfill:ignore RULE REASON" turns findings off. After code it turns off
 // the findings of its line. On a line of its own it turns off the findings of the statement

@@ -27,7 +27,7 @@ import (
 // configuration was read from a file.
 func (c *Config) Compile(d *dialect.Dialect) (*Policy, error) {
 	if c == nil {
-		return nil, &Error{Msg: "keyfill.Options has neither a policy nor a Config"}
+		return nil, &Error{Msg: "the options hold no configuration: set Policy"}
 	}
 	m := &mistakes{origin: c.origin}
 	checker{m, c}.check()

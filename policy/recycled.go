@@ -54,7 +54,7 @@ func checkRecycled(m *mistakes, p place, s Source) {
 		value int64
 	}{{"block", s.Block}, {"min_block", s.MinBlock}, {"max_block", s.MaxBlock}} {
 		if f.value > series {
-			m.wrong(p.in(f.name), "%d is more integers than a series has, which is %d", f.value, series)
+			m.wrong(p.in(f.name), "%d is more integers than the %d of a series: give fewer", f.value, series)
 		}
 	}
 	if s.Lease != 0 && (s.Lease < minLease || s.Lease > maxLease) {

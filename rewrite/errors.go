@@ -150,9 +150,9 @@ const (
 const (
 	// ErrStyles is returned when placeholders of several styles are mixed.
 	ErrStyles Reason = "styles"
-	// ErrFirstUse is returned when some drivers number placeholders such as $2 by their
-	// first use in the text, and the numbers are not in that order. It concerns keys
-	// that depend on an argument, and texts to prepare.
+	// ErrFirstUse is returned when some drivers number placeholders such as $2 by their first
+	// use in the text, and the numbers are not in that order. This error concerns keys that
+	// depend on an argument, and texts to prepare.
 	ErrFirstUse Reason = "first_use"
 	// ErrShared is returned when the placeholder for the key's value is used elsewhere
 	// in the text too, and cannot be replaced in the key's place alone.

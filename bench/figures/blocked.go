@@ -58,7 +58,7 @@ func Blocked(r Run) ([]Figure, []Lock, error) {
 		}
 		// One wait is allowed, since goroutines may wait once or twice for the lock of a
 		// map that grows.
-		f := absolute("64 goroutines filling, "+k.keys+": waits for a lock of ours but the source's, in 1,000 fills", Waits, waits, atMost(1))
+		f := absolute("64 goroutines filling, "+k.keys+": waits for a lock of keyfill's, except the source's own, in 1,000 fills", Waits, waits, atMost(1))
 		figures = append(figures, f)
 		locks = append(locks, found[:min(len(found), 5)]...)
 	}

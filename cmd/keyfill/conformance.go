@@ -77,7 +77,7 @@ func (f *conformanceFlags) check() error {
 const exitRefused = 3
 
 // errRefused is returned if a claim was refused.
-var errRefused = errors.New("the run refuted a claim of the documentation: the report shows what the server did")
+var errRefused = errors.New("the server broke a claim of the documentation: look in the report for what the server did")
 
 func (f *conformanceFlags) run(cmd *cobra.Command) (err error) {
 	if f.child {

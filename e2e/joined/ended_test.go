@@ -154,7 +154,7 @@ func endByInterrupt(t *testing.T, e *endedTest) {
 // and the numbers that it has drawn are the numbers of the rows that are stored.
 //
 //deviation:keys-of-a-transaction | An INSERT with a key of its transaction is refused in a transaction that the engine has ended at an error, that a trigger or conflict clause has rolled back, or that was committed unseen. Otherwise the INSERT would be committed at once. | all | error 1213; `RAISE(ROLLBACK)`; `ON CONFLICT ROLLBACK` | roll back and begin again
-//deviation:keys-of-a-transaction | The statements that draw the key prove that the transaction is open, and the INSERT proves it again. The lines below show how. | all | `ON CONFLICT ROLLBACK` | roll back and begin again
+//deviation:keys-of-a-transaction | The statements that draw a joined key fail unless the transaction is open, and so does the INSERT. Other lines of this table show how for each engine. | all | `ON CONFLICT ROLLBACK` | roll back and begin again
 //deviation:keys-of-a-transaction | If a BEGIN as a text has begun the transaction, and an INSERT with `OR ROLLBACK` or with a key of its transaction has ended it, later INSERTs are committed at once, as without keyfill. | SQLite | `BEGIN`; `INSERT OR ROLLBACK …` | `BeginTx`
 //deviation:keys-of-a-transaction | To prove an open transaction a BEGIN is sent, which fails. | SQLite, but for mattn/go-sqlite3 | – | –
 func TestEnded(t *testing.T) {

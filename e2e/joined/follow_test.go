@@ -74,7 +74,7 @@ func TestTriedAgain(t *testing.T) {
 // TestTriedAgainApart: a number that another INSERT has got meanwhile is a duplicate-key
 // error, and a first number that is not tried again is a gap.
 //
-//deviation:brought-keys | A program that keeps the number of a rolled back INSERT and inserts it again gets a duplicate-key error if another process has drawn it meanwhile. If it tries only the second of two again, the first number is a gap. | all with `joined`; SQLite | the key in the struct of a mapper | clear the key before you try again
+//deviation:brought-keys | A program that keeps the number of a rolled back INSERT and inserts it again gets a duplicate-key error if another process has drawn it meanwhile. If the program inserts only the second of two rolled back rows again, the first number is a gap. | all with `joined`; SQLite | the key in the struct of a mapper | clear the key before you try again
 func TestTriedAgainApart(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, followEngines, func(t *testing.T, s *harness.Scratch) {
@@ -136,7 +136,7 @@ func insertAgain(t *testing.T, db *sql.DB, s *harness.Scratch, toSavepoint bool,
 // TestFollowUntoldUnable: an INSERT that brings its key succeeds where nothing can be
 // raised, as it does without keyfill, and leaves its transaction usable.
 //
-//deviation:brought-keys | Joined numbers are not raised where they cannot be drawn: without rights on keyfill's tables, in a transaction whose beginning keyfill has not seen, in a pgx batch outside of a transaction. The INSERT succeeds with a warning in the log; with `follow_explicit` it is an error. | all with `joined` | `INSERT INTO t (id, …) VALUES (100, …)` | draw in a role that has the rights
+//deviation:brought-keys | A brought key does not raise joined numbers where keyfill could not draw one: without rights on keyfill's tables, in a transaction whose beginning keyfill has not seen, in a pgx batch outside of a transaction. The INSERT succeeds with a warning in the log; with `follow_explicit` the INSERT is an error. | all with `joined` | `INSERT INTO t (id, …) VALUES (100, …)` | draw in a role that has the rights
 func TestFollowUntoldUnable(t *testing.T) {
 	t.Parallel()
 	t.Run("begun past keyfill", func(t *testing.T) {

@@ -66,9 +66,9 @@ func TestNextValueBelowOne(t *testing.T) {
 // transaction is sent again, and with no error about a row that has to be made. The
 // second transaction finds the row. One that BeginTx has begun does so at once.
 //
-//deviation:integer-keys | Before its first transaction a process whose numberings belong to transactions makes their tables and rows, and looks at up to 16 of their tables on a connection of keyfill's, for two seconds at most. | all but SQLite | `BeginTx` with `transaction: joined` in the policy | a policy without them
+//deviation:integer-keys | With joined numbers keyfill creates its tables and rows before the first transaction of a process, and looks at up to 16 of the numbered tables, on a connection of its own and for two seconds at most. | all but SQLite | `BeginTx` with `transaction: joined` in the policy | a policy without them
 //deviation:keys-of-a-transaction | In a transaction that sees the database as it was at its beginning, an INSERT with a key of its transaction is an error of the engine if another transaction has committed a number since. | PostgreSQL; MariaDB with innodb_snapshot_isolation | REPEATABLE READ; errors 40001, 1020, 1412 | READ COMMITTED
-//deviation:keys-of-a-transaction | Under a snapshot the first number of all on MariaDB and MySQL, which makes `keyfill_sequences`, and the first of a numbering on PostgreSQL, whose row another connection makes, is an error of the engine. | PostgreSQL; MySQL, MariaDB | REPEATABLE READ; error 1412 | a first INSERT under READ COMMITTED
+//deviation:keys-of-a-transaction | In a transaction with a snapshot, an INSERT is an error of the engine if it is the first to need `keyfill_sequences` (MariaDB, MySQL) or its source's row (PostgreSQL), since another connection creates these. | PostgreSQL; MySQL, MariaDB | REPEATABLE READ; error 1412 | a first INSERT under READ COMMITTED
 func TestJoinedSnapshot(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -57,7 +57,7 @@ func wantNoTransaction(t *testing.T, s *harness.Scratch) {
 // TestJoinedQuery: an INSERT with RETURNING has committed when its rows are given,
 // however they are read.
 //
-//deviation:keys-of-a-transaction | An INSERT through Query outside of transactions has committed when Query returns: its rows are in memory, and Query returns an error among them or of the commit. | all with RETURNING or OUTPUT | `db.Query("INSERT … RETURNING id")` | `transaction: autonomous`
+//deviation:keys-of-a-transaction | A joined INSERT through Query outside of transactions has committed when Query returns: its rows are in memory, and Query returns an error of reading the rows or of the commit. | all with RETURNING or OUTPUT | `db.Query("INSERT … RETURNING id")` | `transaction: autonomous`
 func TestJoinedQuery(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, returningEngines, func(t *testing.T, s *harness.Scratch) {

@@ -156,7 +156,7 @@ func TestJoinedFirstInside(t *testing.T) {
 // TestJoinedOwnLock: a transaction that has locked the table before the numbering
 // was ever looked at does not wait for itself: the table is asked on its connection.
 //
-//deviation:keys-of-a-transaction | Before a process's first number, another connection looks at the numbering and the greatest key. If the transaction's own lock on the table blocks it for 10 seconds, with `scope:` 5 for a parent without a row, that is an error. | SQL Server, Oracle; `scope:` on PostgreSQL too | `TRUNCATE t; INSERT INTO t …` in one transaction | insert a row before
+//deviation:keys-of-a-transaction | Before a process's first number, another connection looks at the numbering and the greatest key. If the transaction's own lock on the table blocks it for 10 seconds, with `scope:` 5 for a parent without a row, the INSERT is an error. | SQL Server, Oracle; `scope:` on PostgreSQL too | `TRUNCATE t; INSERT INTO t …` in one transaction | insert a row before
 func TestJoinedOwnLock(t *testing.T) {
 	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)

@@ -121,7 +121,7 @@ func insertLines(ctx context.Context, s *harness.Scratch, db *sql.DB, lines *[5]
 // TestScopeFirstUsers: of two transactions that are the first of one parent the
 // second waits for the first, and numbers above what that has stored.
 //
-//deviation:keys-of-a-transaction | An INSERT waits for the end of the previous transaction that has drawn a key of this kind: with `transaction: joined` and `maxplusone` in the table, with `scope:` for the parent, with `period:` in the period. | all | – | `transaction: autonomous`
+//deviation:keys-of-a-transaction | An INSERT whose key belongs to its transaction waits for the end of the previous transaction that drew such a key: with `transaction: joined` and `maxplusone` in the table, with `scope:` for the parent, with `period:` in the period. | all | – | `transaction: autonomous`
 func TestScopeFirstUsers(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

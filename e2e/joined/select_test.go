@@ -30,7 +30,7 @@ var joinedSource = &policy.Source{Kind: policy.KindSequence, Transaction: policy
 // transaction, and no number is left out, whether rows are stored, none are, the statement
 // fails or the transaction is rolled back.
 //
-//deviation:keys-of-a-transaction | The rows of a query are counted in the transaction. If the INSERT stores another number, keyfill undoes it and sends it again; after the third time it fails. | all | `INSERT INTO t (a) SELECT a FROM s` | –
+//deviation:keys-of-a-transaction | keyfill counts the rows of a joined `INSERT … SELECT` in the INSERT's transaction. If the INSERT stores more or fewer rows, keyfill undoes the INSERT and sends it again; the third time the INSERT fails. | all | `INSERT INTO t (a) SELECT a FROM s` | –
 //deviation:keys-of-a-transaction | `INSERT … SELECT` with a key of its transaction is refused if a conflict clause may leave rows out, on SQL Server and Oracle, and in a text with other statements, except on SQLite. | all | `INSERT INTO t (a) SELECT a FROM s ON CONFLICT DO NOTHING` | `transaction: autonomous`
 func TestJoinedSelect(t *testing.T) {
 	t.Parallel()

@@ -265,7 +265,7 @@ func TestJoinedTogether(t *testing.T) {
 
 // TestJoinedCopy: a bulk load leaves its connection no room for a reservation.
 //
-//deviation:keys-of-a-transaction | An INSERT with a key of its transaction is refused in a bulk load, during which the connection takes nothing else. | all | `COPY` | send VALUES; another source
+//deviation:keys-of-a-transaction | An INSERT with a key of its transaction is refused in a bulk load, during which the connection takes no other statement. | all | `COPY` | send VALUES; another source
 func TestJoinedCopy(t *testing.T) {
 	t.Parallel()
 	s := harness.PQDefault.Scratch(t)

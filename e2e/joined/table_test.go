@@ -195,7 +195,7 @@ func TestJoinedReplace(t *testing.T) {
 // through prepared statements, and a savepoint is set on PostgreSQL too, from which an
 // error of the server is not undone.
 //
-//deviation:keys-of-a-transaction | With arguments keyfill's own statement is prepared, executed and closed, where the driver may want that. | MySQL, MariaDB with interpolateParams; drivers under other wrappers | – | –
+//deviation:keys-of-a-transaction | keyfill prepares, executes and closes its own statement with arguments, if the driver does not execute such a statement directly. | MySQL, MariaDB with interpolateParams; drivers under other wrappers | – | –
 func TestJoinedWrapped(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -122,7 +122,7 @@ START TRANSACTION; UPDATE serials SET next = next + c WHERE name = n; SELECT nex
 // states are there or not. All pairs are tried on SQLite, and on the servers a fifth of
 // them and each clash, but for a long run.
 //
-//deviation:integer-keys | Keys that no row of `keyfill_sequences` counts (`native`, `maxplusone`, `table:`, a procedure of yours, `store:`, a snowflake without a store) leave a row there that says which column they fill. keyfill creates the table if it may. | all | a second source for the column is refused | `exclusive: true` creates no table, but for a `store:`
+//deviation:integer-keys | Keys that no row of `keyfill_sequences` counts (`native`, `maxplusone`, `table:`, a procedure of yours, `store:`, a snowflake without a store) still get a row in `keyfill_sequences` that says which column they fill. keyfill creates that table if it may. | all | a second source for the column is refused | `exclusive: true` creates no table, but for a `store:`
 func TestBindingPairs(t *testing.T) {
 	t.Parallel()
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}) {

@@ -14,8 +14,8 @@ import (
 // another one's by then. Between two drops each process draws more than a block.
 //
 //deviation:integer-keys | With `ensure_schema`, a state table or row that is removed while the process runs is made again, on SQLite before the next transaction, 100 blocks above the greatest key and this process's numbers, since other processes may hold blocks. | all | `DROP TABLE keyfill_sequences` | no `ensure_schema`: an error
-//deviation:integer-keys | With `transaction: joined` and `scope:` a removed row begins above what this process has seen committed, in an empty table from the start. | all | `DELETE FROM keyfill_sequences` | no `ensure_schema`: an error
-//deviation:integer-keys | The removed row of a state with a name is an error while rows of its columns are there; so is a used state in a `store:`, unless that store is a SQLite database. | all | `DROP TABLE keyfill_sequences` in a `store:` | raise the state by hand
+//deviation:integer-keys | With `transaction: joined` and `scope:`, if the row of a source was removed, keyfill makes a new one above the numbers that this process has seen committed; in an empty table it begins at the start. | all | `DELETE FROM keyfill_sequences` | no `ensure_schema`: an error
+//deviation:integer-keys | If the row of a state with `name:` was removed, an INSERT is an error while the state's columns hold rows. The same holds for a used state in a `store:`, unless that store is a SQLite database. | all | `DROP TABLE keyfill_sequences` in a `store:` | raise the state by hand
 //deviation:integer-keys | A process that starts after a state table or row was removed makes it again directly above the greatest key, where processes that still run may hold blocks. | all | `DROP TABLE keyfill_sequences` beside a process that runs | end all programs first
 func TestStatesDropped(t *testing.T) {
 	t.Parallel()

@@ -183,7 +183,7 @@ var checkCases = []checkCase{
 // TestCheck: a table that cannot take its keys is an error of the caller before
 // anything is sent; others go on; a moment later it is looked at again.
 //
-//deviation:integer-keys | A column that does not take the keys is an error before the first INSERT. The plain driver stores what fits. | all | `id INT` without `max_bits: 31`; `id NUMERIC(18,2)` | `unsupported:` does not soften it: mend the column or the policy
+//deviation:integer-keys | A column that does not take the keys is an error before the first INSERT. The plain driver stores each key that happens to fit. | all | `id INT` without `max_bits: 31`; `id NUMERIC(18,2)` | `unsupported:` does not soften it: mend the column or the policy
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for _, e := range harness.ByTurns(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}) {
@@ -371,7 +371,7 @@ func TestCheckTemporary(t *testing.T) {
 // TestCheckCreatedLater: an INSERT into a table that is not there is an error
 // that says so; when it is there, its keys begin above those in it.
 //
-//deviation:integer-keys | A table that was missing or unfit is looked at again after a second. | all | the first INSERT after `CREATE TABLE` | –
+//deviation:integer-keys | If a table was missing, or its column did not take the keys, keyfill looks at the table again after a second. | all | the first INSERT after `CREATE TABLE` | –
 func TestCheckCreatedLater(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

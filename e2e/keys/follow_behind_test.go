@@ -36,9 +36,9 @@ func eachFollower(t *testing.T, f func(t *testing.T, s *harness.Scratch, db *sql
 // TestFollowFailed: an INSERT that fails moves nothing, whatever key it brings, except
 // one that numbers rows after the key.
 //
-//deviation:brought-keys | An INSERT in which rows without a key follow a key that was brought raises the numbering before it is sent. If it fails, the numbers up to that key are a gap. | all | `VALUES (300, 1), (DEFAULT, 2)` | –
+//deviation:brought-keys | An INSERT in which rows without a key follow a key that was brought raises the source's numbers above that key before it is sent. If the INSERT fails, the numbers up to that key are a gap. | all | `VALUES (300, 1), (DEFAULT, 2)` | –
 //deviation:keys-of-a-transaction | With `transaction: joined` an INSERT that brings its key is treated as a filled one: it gets a transaction where none is open, and a savepoint, so that the numbering goes back if it fails. | all | `INSERT INTO t (id, …) VALUES (100, …)` | `transaction: autonomous`
-//deviation:keys-of-a-transaction | An INSERT that brings its key to joined numbers waits for the previous transaction, on PostgreSQL only if it raises the numbering. A deadlock or a serialization failure at the numbering is its error. | all | `INSERT INTO t (id, …) VALUES (100, …)` | `transaction: autonomous`
+//deviation:keys-of-a-transaction | An INSERT that brings its key to joined numbers waits for the previous transaction, on PostgreSQL only if it raises the numbering. A deadlock or a serialization failure while keyfill raises the source's row is the error of that INSERT. | all | `INSERT INTO t (id, …) VALUES (100, …)` | `transaction: autonomous`
 func TestFollowFailed(t *testing.T) {
 	t.Parallel()
 	eachFollower(t, func(t *testing.T, s *harness.Scratch, db *sql.DB) {
@@ -160,7 +160,7 @@ func TestFollowBeside(t *testing.T) {
 // TestFollowStored: a numbering that cannot be raised does not make an error of an
 // INSERT that is stored, and is raised before the next key.
 //
-//deviation:brought-keys | If the numbering cannot be raised, the INSERT still succeeds, since its row is stored: the logger gets a warning, and the numbering is raised before the next key. If the engine has ended the transaction instead, the INSERT is the error. | all | the store does not answer | –
+//deviation:brought-keys | If keyfill cannot raise a source above a brought key, the INSERT still succeeds, since its row is stored: the logger gets a warning, and keyfill raises the source before the next key. If the engine has ended the transaction meanwhile, the INSERT returns that error. | all | the store does not answer | –
 func TestFollowStored(t *testing.T) {
 	t.Parallel()
 	for _, block := range []int64{1, 3} {

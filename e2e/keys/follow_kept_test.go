@@ -213,7 +213,7 @@ func TestKeptNullLoaded(t *testing.T) {
 // row in its block. Its INSERT fails once, and one that leaves out rows takes another
 // number; with blocks of one neither happens.
 //
-//deviation:brought-keys | Another process may hold the number of a row that the engine numbers in its block. Its INSERT is then a duplicate-key error, its `INSERT IGNORE` takes another number, and its REPLACE or upsert changes the row. | SQLite; MySQL, MariaDB with `exclusive` | `INSERT INTO t (id, …) SELECT NULL, …` beside a process with a block | `block: 1`
+//deviation:brought-keys | If the engine numbers a row, another process may hold the same number in its block. An INSERT of that process is then a duplicate-key error, its `INSERT IGNORE` takes another number, and its REPLACE or upsert changes the row. | SQLite; MySQL, MariaDB with `exclusive` | `INSERT INTO t (id, …) SELECT NULL, …` beside a process with a block | `block: 1`
 func TestKeptNullBeside(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp}, func(t *testing.T, s *harness.Scratch) {

@@ -81,8 +81,8 @@ func joinedFollower() policy.Source {
 // TestFollowLeftOut: a row that is left out raises no numbering without gaps, whatever
 // key it brings, and one that is stored does, in the same transaction.
 //
-//deviation:keys-of-a-transaction | If an INSERT that brings its key may leave its row out, or the engine alone can read the key, the joined numbering is raised afterwards, by the greatest key in the column: a row that was left out raises nothing. | all | `INSERT IGNORE INTO t (id, …) VALUES (100, …)`; `INSERT INTO t (id, …) SELECT …` | –
-//deviation:keys-of-a-transaction | Until then its numbering is locked, but not in a table of the application's own, by a procedure or in another form: there a draw may get a number that the INSERT brings. | all | `table:` with an INSERT … SELECT that brings keys | –
+//deviation:keys-of-a-transaction | If an INSERT that brings its key may leave its row out, or the engine alone can read the key, the joined numbering is raised afterwards, by the greatest key in the column: a row that the engine left out does not raise the source. | all | `INSERT IGNORE INTO t (id, …) VALUES (100, …)`; `INSERT INTO t (id, …) SELECT …` | –
+//deviation:keys-of-a-transaction | Until keyfill has raised joined numbers after an INSERT that brings keys, the source's row is locked. A key table of the application, a procedure and other forms have no such lock: there another draw may get a number that the INSERT brings. | all | `table:` with an INSERT … SELECT that brings keys | –
 //deviation:keys-of-a-transaction | If no index begins with the key, the joined numbering is raised above all keys that can be read in the INSERT. | all | `INSERT INTO t (id, …) SELECT …` without an index on `id` | an index on the key
 func TestFollowLeftOut(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 // use them, hides none of the others: the next key is above what a statement brings
 // beside it, and above what is stored later.
 //
-//deviation:brought-keys | A key of 2 to the power of `max_bits` or more raises nothing. A process that starts later finds the source exhausted. | all | `max_bits: 31`, `INSERT INTO t (id, …) VALUES (4294967296, …)` | a greater `max_bits`
+//deviation:brought-keys | A key that an INSERT brings and that has more than `max_bits` bits does not raise the source's numbers. A process that starts later finds the source exhausted. | all | `max_bits: 31`, `INSERT INTO t (id, …) VALUES (4294967296, …)` | a greater `max_bits`
 func TestFollowBelowLimit(t *testing.T) {
 	t.Parallel()
 	for name, src := range followers {

@@ -37,7 +37,7 @@ var explicitTexts = map[string]string{
 // TestFollowReads: the next key follows the number that the engine has read in what
 // an INSERT brought, and moves no further.
 //
-//deviation:brought-keys | A key that the engine alone can read is asked for afterwards: the greatest key in the column, on the same connection, on PostgreSQL after a savepoint. `SHOW WARNINGS`, `ROW_COUNT()` and `FOUND_ROWS()` then belong to that query. | all | `VALUES (6999 + 1)`, `' 7000'`, a float, `INSERT INTO t (id) SELECT …` | give it as an integer
+//deviation:brought-keys | If an INSERT brings its key as an expression that only the engine can compute, keyfill afterwards queries the greatest key in the column, on the same connection, on PostgreSQL after a savepoint. `SHOW WARNINGS`, `ROW_COUNT()` and `FOUND_ROWS()` then belong to that query. | all | `VALUES (6999 + 1)`, `' 7000'`, a float, `INSERT INTO t (id) SELECT …` | give it as an integer
 func TestFollowReads(t *testing.T) {
 	t.Parallel()
 	lax := harness.MySQLDefault

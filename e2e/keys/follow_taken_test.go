@@ -45,7 +45,7 @@ func openTaken(t *testing.T, s *harness.Scratch, also ...string) *sql.DB {
 // another row so gets another number.
 //
 //deviation:brought-keys | To find a left-out row, keyfill asks for its number, on MySQL and MariaDB by `SHOW WARNINGS`, and reads the rows of RETURNING before the caller does. | all, in tables that the engine numbers too | `INSERT OR IGNORE INTO t (a) … RETURNING id` | –
-//deviation:brought-keys | Beside rows that bring their keys, and on SQLite with RETURNING through Exec, keyfill asks before the INSERT, and draws once more. | all, in tables that the engine numbers too | `INSERT OR IGNORE INTO t (id, a) VALUES (7, 1), (NULL, 2)` | –
+//deviation:brought-keys | If some rows of an INSERT bring their keys, and on SQLite with RETURNING through Exec, keyfill checks the drawn numbers by a query before the INSERT, and draws once more if one is in use. | all, in tables that the engine numbers too | `INSERT OR IGNORE INTO t (id, a) VALUES (7, 1), (NULL, 2)` | –
 func TestNumberTaken(t *testing.T) {
 	t.Parallel()
 	ways := map[string]func(t *testing.T, db *sql.DB, s *harness.Scratch, query string) error{
@@ -144,7 +144,7 @@ func TestNumberTakenTold(t *testing.T) {
 // TestNumbersTaken: where a row was left out because of its number, an INSERT of several
 // rows, and one into a table with triggers, is an error.
 //
-//deviation:brought-keys | An INSERT of one row that is left out because another row has its number is sent once more, with another number. An INSERT of several rows, or into a table with triggers, is an error. | all, in tables that the engine numbers too | `INSERT IGNORE INTO t (a) …` beside a program without keyfill | –
+//deviation:brought-keys | If an INSERT of one row stores nothing because another row has its number, keyfill sends the INSERT once more with another number. In that case an INSERT of several rows, or into a table with triggers, is an error. | all, in tables that the engine numbers too | `INSERT IGNORE INTO t (a) …` beside a program without keyfill | –
 func TestNumbersTaken(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, takenEngines, func(t *testing.T, s *harness.Scratch) {

@@ -16,7 +16,7 @@ import (
 // refused.
 //
 //deviation:integer-keys | After `SET INSERT_ID` the next row of the session into a filled AUTO_INCREMENT column has that key, as with the plain driver: keyfill asks for the number and clears it. An INSERT of several rows is refused. | MySQL, MariaDB | `SET INSERT_ID = 500` | name the key column
-//deviation:integer-keys | MySQL cannot clear the number of `SET INSERT_ID`, so each INSERT is refused until it is used. | MySQL | `SET INSERT_ID = 500; INSERT INTO t (a) VALUES (1)` | name the key column
+//deviation:integer-keys | MySQL cannot clear the number of `SET INSERT_ID`, so keyfill refuses each INSERT until the engine has used that number. | MySQL | `SET INSERT_ID = 500; INSERT INTO t (a) VALUES (1)` | name the key column
 //deviation:integer-keys | If `SET INSERT_ID` and the INSERT are one text, the number goes to the next row that the engine numbers. | MySQL, MariaDB | `SET INSERT_ID = 500; INSERT INTO t (a) VALUES (1)` in one text | name the key column
 func TestInsertID(t *testing.T) {
 	t.Parallel()

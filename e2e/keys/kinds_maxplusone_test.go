@@ -248,7 +248,7 @@ func TestMaxPlusOneEnds(t *testing.T) {
 // began reads a greatest key that is not, and the unique index refuses what it
 // makes of it.
 //
-//deviation:keys-of-a-transaction | With `maxplusone` a transaction under REPEATABLE READ or SERIALIZABLE reads the greatest key of its beginning: a duplicate-key error. | PostgreSQL | `BeginTx` with an isolation level | READ COMMITTED, as the transactions that keyfill makes
+//deviation:keys-of-a-transaction | With `maxplusone` a transaction under REPEATABLE READ or SERIALIZABLE reads the greatest key as of its beginning, so that its INSERT may be a duplicate-key error. | PostgreSQL | `BeginTx` with an isolation level | READ COMMITTED, as the transactions that keyfill makes
 func TestMaxPlusOneStale(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -149,7 +149,7 @@ func TestNativeSeeded(t *testing.T) {
 // counter that was reset stays an error. It names a statement, after which the process
 // goes on.
 //
-//deviation:integer-keys | With `native` and blocks, a sequence that was set back is an error of keyfill until it is raised. A transaction that has locked the table or the sequence draws a block for each statement. | MariaDB; PostgreSQL; SQL Server; Oracle | `TRUNCATE t RESTART IDENTITY` | `block: 1`
+//deviation:integer-keys | With `native` and blocks, a sequence that was set back is an error of keyfill until it is raised. In a transaction that has locked the table or the sequence, each INSERT draws its own block. | MariaDB; PostgreSQL; SQL Server; Oracle | `TRUNCATE t RESTART IDENTITY` | `block: 1`
 func TestNativeBlocksRestarted(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.NativeEngines, func(t *testing.T, s *harness.Scratch) {

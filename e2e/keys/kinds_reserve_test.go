@@ -94,7 +94,7 @@ func TestReserveSnowflakeWithStore(t *testing.T) {
 
 // TestReserveErrors: what cannot be reserved says why.
 //
-//deviation:keys-of-a-transaction | `m.Keys` and `m.Reserve` refuse it. | all | – | another source
+//deviation:keys-of-a-transaction | `m.Keys` and `m.Reserve` refuse a source whose keys belong to the INSERT's transaction. | all | – | another source
 func TestReserveErrors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -239,7 +239,7 @@ func (c *countingConns) Connect(ctx context.Context) (driver.Conn, error) {
 // TestReserveConnections: stores are connected at the first key, by at most two
 // connections, and make progress while the application's only one is in use.
 //
-//deviation:integer-keys | There are tables `keyfill_sequences`, `keyfill_workers` and `keyfill_series`, statements on them, and questions to the catalog. | all | two connections more, from the first key on; they are closed when idle | `store:` for the tables; `ensure_schema` is off unless said
+//deviation:integer-keys | keyfill has the tables `keyfill_sequences`, `keyfill_workers` and `keyfill_series`, sends statements on them, and queries the catalog. | all | two connections more, from the first key on; they are closed when idle | `store:` for the tables; `ensure_schema` is off unless said
 func TestReserveConnections(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -151,7 +151,7 @@ func checkSessionRead(t *testing.T, err error) {
 // transaction, in a text of several statements by its order; after a checkout it is a
 // warning. Prepared statements are not seen.
 //
-//deviation:lastinsertid | Where keyfill cannot see that no number was drawn since, `lastval()` and the like give an older row's number. | PostgreSQL, MariaDB, SQL Server, Oracle | a SELECT from a table in between; a statement that was prepared before; a function that reads `lastval()` | RETURNING, OUTPUT
+//deviation:lastinsertid | `lastval()` and the like return the number of an older row, instead of an error, where the session may have drawn a number since. | PostgreSQL, MariaDB, SQL Server, Oracle | a SELECT from a table in between; a statement that was prepared before; a function that reads `lastval()` | RETURNING, OUTPUT
 func TestSessionReadsPlaces(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -16,7 +16,7 @@ import (
 // TestStoreFinal: a final refusal of the engine is an error at once, with the remedy, and
 // not a store that does not answer; and a repair is noticed.
 //
-//deviation:integer-keys | A store whose server refuses for good (a dropped or altered table, missing rights, read only, a wrong password) is an error of keyfill at once. It is asked again once a second. | all | `errors.Is(err, keysource.ErrStoreRefused)` | –
+//deviation:integer-keys | If the store's server refuses for good (a dropped or altered table, missing rights, read only, a wrong password), the INSERT is an error of keyfill at once. keyfill asks the store again once a second. | all | `errors.Is(err, keysource.ErrStoreRefused)` | –
 func TestStoreFinal(t *testing.T) {
 	t.Parallel()
 	mysql, postgres := []harness.Engine{harness.MySQLDefault, harness.MySQLGerman}, []harness.Engine{harness.PgxDefault, harness.PQDefault}

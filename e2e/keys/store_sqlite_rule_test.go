@@ -114,7 +114,7 @@ func insertSQLite(db *sql.DB, way, rows int) error {
 // begun does not matter. After RELEASE it is not known whether one is open, so
 // that is as inside.
 //
-//deviation:integer-keys | Inside a transaction the reservation is part of it: other writers wait for its end, as for any writer. | SQLite | – | `store:` in another file
+//deviation:integer-keys | Inside a transaction keyfill reserves numbers in that transaction: other writers wait for its end, as for any writer. | SQLite | – | `store:` in another file
 func TestSQLiteRollback(t *testing.T) {
 	t.Parallel()
 	for _, w := range []struct{ begin, rollback, commit string }{
@@ -283,7 +283,7 @@ func waitsForWriter(t *testing.T, s *harness.Scratch, user *sql.Conn) {
 // last_insert_rowid() is still the parent's; changes() would be the reservation's, so the
 // INSERT is refused if the reservation runs on its own connection.
 //
-//deviation:integer-keys | An INSERT whose own text reads `changes()` or `total_changes()` is refused. `last_insert_rowid()` stays the application's. | SQLite | `INSERT INTO t (n) VALUES (changes())` | `unsupported: unfilled`; a key of its own
+//deviation:integer-keys | An INSERT whose own text reads `changes()` or `total_changes()` is refused. `last_insert_rowid()` still returns the application's own last row. | SQLite | `INSERT INTO t (n) VALUES (changes())` | `unsupported: unfilled`; a key of its own
 func TestSQLiteReads(t *testing.T) {
 	t.Parallel()
 	for _, d := range []harness.SQLiteDatabase{sqliteDatabases[0], harness.WalFile} {

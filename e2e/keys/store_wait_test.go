@@ -54,7 +54,7 @@ func TestStoreWaitLocked(t *testing.T) {
 // TestStoreWaitOwnRow: an INSERT of a transaction that has locked the row of its
 // numbering waits for itself for store_wait, and fails.
 //
-//deviation:integer-keys | A transaction that has itself locked the row of its numbering, or its table (not on PostgreSQL), waits ten seconds for the store's connection, which waits for the transaction, and gets keyfill's error. | all but SQLite | `UPDATE serials SET …; INSERT INTO t …` | `transaction: joined`
+//deviation:integer-keys | If a transaction has locked the row of its source in `keyfill_sequences`, or (not on PostgreSQL) the table, keyfill's own connection waits for the transaction, and its INSERT fails after ten seconds with an error of keyfill. | all but SQLite | `UPDATE serials SET …; INSERT INTO t …` | `transaction: joined`
 func TestStoreWaitOwnRow(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -90,7 +90,7 @@ func TestCopyGenerated(t *testing.T) {
 
 // TestCopyFollows: keys that a load brings advance a source that follows them.
 //
-//deviation:brought-keys | Keys that a COPY or a bulk load brings raise the numbering at the end of the load. A brought key that equals a number of the same load is a duplicate-key error. | PostgreSQL, SQL Server | COPY with NULL and own keys in one column | –
+//deviation:brought-keys | Keys that a COPY or a bulk load brings raise the source's numbers at the end of the load. A brought key that equals a number drawn in the same load is a duplicate-key error. | PostgreSQL, SQL Server | COPY with NULL and own keys in one column | –
 func TestCopyFollows(t *testing.T) {
 	t.Parallel()
 	s := harness.PQDefault.Scratch(t)

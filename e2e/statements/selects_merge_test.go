@@ -95,7 +95,7 @@ var mergePaths = map[string]func(ctx context.Context, db *sql.DB, text string, a
 // for every kind of key; a row that is there keeps its own. Which keys were taken
 // is not known.
 //
-//deviation:integer-keys | A row that MERGE or INSERT WHEN does not insert has a key drawn for it, which is a gap. VALUES in USING have one column more, which EXPLAIN shows. | PostgreSQL, SQL Server, Oracle | `MERGE … USING (VALUES (1), (2)) AS s (a)` | name the key column in the INSERT
+//deviation:integer-keys | A row that MERGE or INSERT WHEN does not insert has a key drawn for it, which is a gap. keyfill adds a column to VALUES in USING, which EXPLAIN shows. | PostgreSQL, SQL Server, Oracle | `MERGE … USING (VALUES (1), (2)) AS s (a)` | name the key column in the INSERT
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.PostgresModes, func(t *testing.T, s *harness.Scratch) {

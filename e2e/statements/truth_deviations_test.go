@@ -73,7 +73,7 @@ var allSeen = []seen{
 //deviation:integer-keys | `total_changes()` and update hooks count reservations. | SQLite | – | `store:`
 //deviation:keys-of-a-transaction | `INSERT OR FAIL` of several rows stores none of them if one fails. The plain driver keeps the rows before it. | SQLite | `INSERT OR FAIL INTO t (a) VALUES (1), (1)` | one row a statement; `transaction: autonomous`
 //deviation:keys-of-a-transaction | `FOUND_ROWS()` afterwards belongs to keyfill's own query. Where keyfill made the transaction, `ROW_COUNT()` and `@@ROWCOUNT` belong to its COMMIT. `total_changes()` counts the row of the numbering. | MySQL, MariaDB; SQL Server; SQLite | `conn.Query("SELECT ROW_COUNT()")` | RowsAffected; `BeginTx`
-//deviation:asked-afterwards | `SHOW WARNINGS`, `@@warning_count`, `ROW_COUNT()` and `FOUND_ROWS()` afterwards belong to the query. | MySQL, MariaDB | `INSERT IGNORE …`; `SHOW WARNINGS` | `last_insert_id: off`, and no `Record`
+//deviation:asked-afterwards | After keyfill's query for stored keys, `SHOW WARNINGS`, `@@warning_count`, `ROW_COUNT()` and `FOUND_ROWS()` belong to that query. | MySQL, MariaDB | `INSERT IGNORE …`; `SHOW WARNINGS` | `last_insert_id: off`, and no `Record`
 //deviation:asked-afterwards | A statement of n rows takes n-1 numbers more, which are a gap: a program that counts up from LastInsertId, as GORM does, reaches no key of another statement. | MySQL, MariaDB; PostgreSQL with `last_insert_id: result` | `INSERT IGNORE INTO t (a) VALUES (1), (2)` | `last_insert_id: off`
 func TestSeen(t *testing.T) {
 	t.Parallel()
@@ -164,7 +164,7 @@ func TestAttachedToMemory(t *testing.T) {
 
 // TestDriverIsKeyfills: db.Driver() is keyfill's.
 //
-//deviation:wrapper | `db.Driver()` is keyfill's. | all | `db.Driver().(*pq.Driver)` | –
+//deviation:wrapper | `db.Driver()` returns keyfill's driver. | all | `db.Driver().(*pq.Driver)` | –
 func TestDriverIsKeyfills(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {

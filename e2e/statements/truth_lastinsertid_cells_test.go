@@ -9,7 +9,7 @@ const (
 	devSession      = "`LAST_INSERT_ID()` keeps its old value after an INSERT with IGNORE or an upsert clause, or with one of its keys as an expression. LastInsertId is the key."
 	devFails        = "`LAST_INSERT_ID()` is a key that is not stored after an INSERT of one row that failed."
 	devFailsBetween = "`LAST_INSERT_ID()` keeps its old value after an INSERT of several rows that failed after the first row and before the last. The plain driver gives the number of the first row, which is not stored."
-	devUpsert       = "LastInsertId is 0 after an upsert that inserted no row, unless it has one row, whose values for the only other unique index are arguments or plain literals, and keeps that index's columns."
+	devUpsert       = "LastInsertId is 0 after an upsert that inserted no row. An upsert of one row gives the id of the updated row if the table has just one other unique index, the values for its columns are arguments or plain literals, and the upsert does not change them."
 	devUpsertBeside = "LastInsertId is 0 after an INSERT of several rows that has stored none of the filled ones, unless its last row brought its key as a number and is stored, or has changed the row of that key."
 	devIdiom        = "LastInsertId and `LAST_INSERT_ID()` are the id of the last updated row after an upsert of several rows with `LAST_INSERT_ID(id)`."
 	devOwnKey       = "LastInsertId is 0 after an INSERT that brings all its keys."

@@ -111,7 +111,7 @@ func TestColumnMovedUnseen(t *testing.T) {
 // TestRestoredStore: a store that is put back while no process runs gives keys again whose
 // order says nothing of what is in the table: the unique index finds them.
 //
-//deviation:integer-keys | A store that was restored while no process ran gives keys again. Their order says nothing about the keys in the table, so only a unique index finds them. | all, `pseudorandom`, `scatter`, `coprime` | a backup of `keyfill_sequences` that is older than the table's | raise `next_value` above the numbers in use (`keyfill inspect` prints a key's number)
+//deviation:integer-keys | A store that was restored while no process ran gives keys again. Such keys are not in ascending order, so only a unique index finds a repeated key. | all, `pseudorandom`, `scatter`, `coprime` | a backup of `keyfill_sequences` that is older than the table's | raise `next_value` above the numbers in use (`keyfill inspect` prints a key's number)
 func TestRestoredStore(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -135,7 +135,7 @@ func TestRestoredStore(t *testing.T) {
 // TestBroughtIntoBlock: a key that one process brings, and that another one holds in its
 // block, is an error of that one's next INSERT.
 //
-//deviation:brought-keys | Between the INSERT and the raise another connection, or a process that holds it in a block, may draw the same key: a duplicate-key error. Without a unique index the key is stored twice. | all | – | a unique index
+//deviation:brought-keys | After an INSERT that brings its key, and before keyfill has raised the source above that key, another connection or process may draw the same key, which is a duplicate-key error. Without a unique index the key is stored twice. | all | – | a unique index
 func TestBroughtIntoBlock(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -197,7 +197,7 @@ func TestTimeOfWait(t *testing.T) {
 // TestRowsOfAnotherOpen: SQLite sets no savepoint while the rows of an INSERT are open, so
 // that an INSERT with a number without gaps is the engine's error in that transaction.
 //
-//deviation:keys-of-a-transaction | With `transaction: joined` it is an error of the engine while rows of an INSERT into another table, whose keys do not belong to the transaction, are open. | SQLite, inside a transaction | `tx.Query("INSERT … RETURNING id")` | read the rows first
+//deviation:keys-of-a-transaction | With `transaction: joined` an INSERT is an error of the engine while the transaction has unread rows of an INSERT into another table, whose keys are not joined. | SQLite, inside a transaction | `tx.Query("INSERT … RETURNING id")` | read the rows first
 func TestRowsOfAnotherOpen(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
@@ -241,7 +241,7 @@ func TestMaxPlusOneRow(t *testing.T) {
 // TestFirstRowLeftOut: LastInsertId is 0 if the first row of several is left out, for
 // keys after which no numbers are kept free.
 //
-//deviation:asked-afterwards | With snowflakes without a store and `maxplusone`, LastInsertId is 0 if the first row is not stored, and the numbers after the statement's are not kept free. | MySQL, MariaDB; PostgreSQL with `last_insert_id: result` | `INSERT IGNORE INTO t (a) VALUES (1), (2)` with `kind: maxplusone` | `kind: sequence`
+//deviation:asked-afterwards | With snowflakes without a store and with `maxplusone`, LastInsertId is 0 if the first row is not stored, and keyfill does not keep the numbers after those of the INSERT free. | MySQL, MariaDB; PostgreSQL with `last_insert_id: result` | `INSERT IGNORE INTO t (a) VALUES (1), (2)` with `kind: maxplusone` | `kind: sequence`
 func TestFirstRowLeftOut(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -254,7 +254,7 @@ func (staleReplica) ConnQueryContext(ctx context.Context, conn driver.QueryerCon
 // TestQuestionOfAReplica: outside of transactions a proxy may answer a query from a
 // replica. What is not there yet is asked of the primary.
 //
-//deviation:asked-afterwards | A query for the keys follows an INSERT that does not show which rows it stored; outside of transactions a second one if the first found none; and one for the row that an upsert of one row has changed. | all but SQL Server and Oracle; PostgreSQL with `Record` or `last_insert_id: result` | `SELECT id FROM t WHERE id BETWEEN 7 AND 9`; `SELECT id FROM t WHERE id = 7 FOR UPDATE NOWAIT` | `last_insert_id: off`, and no `Record`
+//deviation:asked-afterwards | After an INSERT that does not show which rows it stored, keyfill queries the table for its keys, outside of transactions a second time if it found none. After an upsert of one row it queries the changed row. | all but SQL Server and Oracle; PostgreSQL with `Record` or `last_insert_id: result` | `SELECT id FROM t WHERE id BETWEEN 7 AND 9`; `SELECT id FROM t WHERE id = 7 FOR UPDATE NOWAIT` | `last_insert_id: off`, and no `Record`
 func TestQuestionOfAReplica(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

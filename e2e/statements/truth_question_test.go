@@ -65,7 +65,7 @@ func TestQuestionFixesView(t *testing.T) {
 // TestQuestionLocksGap: the query after an upsert that sets NULL over NULL locks the gap
 // of the key that is not stored.
 //
-//deviation:asked-afterwards | In a transaction the query locks the gap of a key that is not stored: after an upsert that sets NULL over NULL, or of several rows that counts as many as it has and has not stored them all. | MySQL, MariaDB | `ON DUPLICATE KEY UPDATE note = NULL` | `last_insert_id: off`, and no `Record`
+//deviation:asked-afterwards | In a transaction the query locks the gap of a key that is not stored: after an upsert that sets NULL over NULL, or an upsert of several rows that did not store each of them although the engine's count equals their number. | MySQL, MariaDB | `ON DUPLICATE KEY UPDATE note = NULL` | `last_insert_id: off`, and no `Record`
 func TestQuestionLocksGap(t *testing.T) {
 	t.Parallel()
 	besideSides(t, "a INT UNIQUE, note VARCHAR(20) DEFAULT 'x'", ", note) VALUES (0, NULL)", "INSERT INTO {t} (a) VALUES (0) ON DUPLICATE KEY UPDATE note = NULL", func(t *testing.T, _ *sql.Tx, other *sql.Conn, table string) {

@@ -87,7 +87,7 @@ var checks = []struct {
 		"char36":    "the column does not take such keys: char(36) takes text: say layout: string, or make it an integer column",
 		"bin16":     "the column does not take such keys: binary(16) takes no integers: use source uuidv7, or make it an integer column",
 		"uuid":      "the column does not take such keys: uuid takes no integers: use source uuidv7, or make it an integer column",
-		"missing":   "the table has no such column: write its name as the table has it, add it to the table, or grant this user SELECT and INSERT on it, since the server hides columns to which a user has no right",
+		"missing":   "there is no such column in the table: write its name as the table has it, add it to the table, or grant this user SELECT and INSERT on it, since the server hides columns to which a user has no right",
 	}},
 	{"integer of unsaid width", dialect.MySQL(), catalog.Key{Integer: true}, []string{"big"}, map[string]string{
 		"int": "the column is too narrow: int(11) holds 31 bits: say max_bits: 31",

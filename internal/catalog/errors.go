@@ -18,7 +18,7 @@ var (
 	ErrAmbiguous = anchor.New("no-table", "several tables differ by case only")
 
 	// ErrNoColumn is returned when the table has no such column.
-	ErrNoColumn = anchor.New("no-column", "the table has no such column")
+	ErrNoColumn = anchor.New("no-column", "there is no such column in the table")
 
 	// ErrGenerated is returned when the engine computes the column.
 	ErrGenerated = anchor.New("engine-column", "the engine computes the column")

@@ -116,7 +116,7 @@ const (
 	ruleLease = "lease"
 	//row:rules | `lock` | error | the lock of a row, of SQLite's writer or of `maxplusone` does not keep a second session out, or savepoints and RETURNING are not kept, which [the command tries](#locks-that-do-not-exclude) | another source, or another server
 	ruleLock = "lock"
-	//row:rules | `store` | error; info for one without SQL that answers, or whose driver the command lacks | a store cannot be opened or reached, or takes no changes | what the message names
+	//row:rules | `store` | error; info for a store without SQL that answers, or a store whose driver the command lacks | a store cannot be opened or reached, or takes no changes | what the message names
 	ruleStore = "store"
 	//row:rules | `read-only` | error | the server is a replica or a standby, or is read-only | the primary
 	ruleReadOnly = "read-only"
@@ -124,19 +124,19 @@ const (
 	ruleHandback = "handback"
 	//row:rules | `proxy` | error; warning or info where INSERTs work | a pooler or a proxy [stands before the server](#what-stands-before-the-server) | the mode of the driver, or the primary, that the message names
 	ruleProxy = "proxy"
-	//row:rules | `connection-limit` | error where the user may have one connection; else info | the user or the database has a limit of connections | a higher limit: [pool.md](pool.md#how-many-connections)
+	//row:rules | `connection-limit` | error if the user may open only one connection; else info | the user or the database has a limit of connections | a higher limit: [pool.md](pool.md#how-many-connections)
 	ruleConnectionLimit = "connection-limit"
 	//row:rules | `galera` | info | the server is a node of a Galera cluster | none; the message says what this means for joined numbers and `native`
 	ruleGalera = "galera"
 	//row:rules | `two-way` | warning; info where the user may not ask | [two servers replicate to each other](#servers-that-replicate-to-each-other) | one server for all INSERTs, or one store for both
 	ruleTwoWay = "two-way"
-	//row:rules | `clock` | warning | the clocks of server and host are more than two seconds apart | NTP
+	//row:rules | `clock` | warning | the clock of the server and the clock of the host are more than two seconds apart | NTP
 	ruleClock = "clock"
 	//row:rules | `dialect` | error | `dialect:` is not the driver's | leave `dialect:` out
 	RuleDialect = "dialect"
 	//row:rules | `engine` | warning; info; error | the server is CockroachDB, YugabyteDB, TiDB, Aurora, Aurora DSQL, Spanner, Vitess or Citus, and the source does not suit it; an error if `engine:` is of another dialect | [distributed.md](distributed.md)
 	ruleEngine = "engine"
-	//row:rules | `not-looked` | error; info where the limit of connections is not shown | a part could not be looked at | the rights to read the catalog
+	//row:rules | `not-looked` | error; info where the limit of connections is not shown | a part could not be looked at | the user lacks rights to read the catalog
 	ruleNotLooked = "not-looked"
 )
 

@@ -27,49 +27,49 @@ import (
 // Explanation says how keyfill would treat a query. Its JSON form is the output of "keyfill
 // explain" for machines: one object.
 type Explanation struct {
-	// Action is fill, keep, pass or refuse: the first of refuse, fill, keep and pass that
-	// applies to a statement in the text.
+	// Action is "refuse", "fill", "keep" or "pass": the first of these that applies to a
+	// statement of the text.
 	Action string `json:"action"`
-	// SQL is the text that would be sent: the query itself unless a key is
-	// filled.
+	// SQL is the text that keyfill would send: the given query, with the keys that it fills.
 	SQL string `json:"sql"`
-	// Table is the table, as the policy matched it, of the first statement to which Action
-	// applies; empty for pass.
+	// Table is the table of the first statement with that action, as the policy matched it;
+	// empty for pass.
 	Table string `json:"table"`
-	// Column is the key column of that table; empty for pass.
+	// Column is the table's key column; empty for pass.
 	Column string `json:"column"`
-	// Rows is how many VALUES rows there are; nil, null in JSON, if that is not known.
+	// Rows is the number of rows in VALUES; null if it is not known, as for a query (nil in Go).
 	Rows *int `json:"rows"`
-	// Slots are the places of the keys among the arguments; empty if the keys are literals.
-	// Each has the index arg of the key in the final arguments and its row, both from 1. Row 0
-	// is the number from which the rows of a query are numbered. It has a column if several
-	// are filled, and a statement, from 1, if the text has several INSERTs.
+	// Slots are the places of the keys among the arguments; empty if the keys are literals. A
+	// slot has arg, the index of the key among all arguments, from 1, and row, the index of
+	// its row, from 1; row 0 stands for the first number of a query's rows. A slot has a
+	// column if keyfill fills several columns, and a statement, from 1, if the text has
+	// several INSERTs.
 	Slots []Slot `json:"slots"`
-	// Literal reports whether the keys are written into the text.
+	// Literal is true if the keys stand as literals in the text, not among the arguments.
 	Literal bool `json:"literal"`
-	// Reason says why the query is refused, or kept if a bound value decides that.
+	// Reason is the cause of a refusal, or of keep if an argument's value decides it when the INSERT is executed.
 	Reason string `json:"reason"`
-	// Offset is the byte of the statement, from 0, that the reason is about, or else the first
-	// byte of its verb.
+	// Offset is the byte, from 0, at which the cause of the reason begins in the text; without
+	// a reason, the byte at which the statement's verb begins.
 	Offset int `json:"offset"`
 	// End is the first day on which the table can get no more keys, in UTC, as in 2089-09-06:
-	// the time bits of a snowflake or composite are used up. It is empty for keys that do not
-	// end on a day.
+	// the time bits of a snowflake or composite are used up. Empty for keys without such a
+	// day.
 	End string `json:"end,omitempty"`
 	// Inserts are the INSERTs into configured tables, in their order, if the text has several:
-	// each with action, table, column, rows, reason, offset and end. The fields outside are the
-	// first one's, and rows is their sum.
+	// each with action, table, column, rows, reason, offset and end. Outside of inserts, rows
+	// is the sum of all, and the other fields are of the first INSERT.
 	Inserts []Insert `json:"inserts,omitempty"`
-	// Depends names the facts of the database on which the outcome depends: the version or a
-	// setting of the server, or the table. With a database, these facts were asked for.
-	// Without one, the newest version is assumed, and a table for which nothing is refused. It
-	// is empty if only the text and the policy decide.
+	// Depends is a list of the facts that decide the outcome besides the text and the policy:
+	// the version or a setting of the server, or the table. With a database, keyfill has asked
+	// for these facts. Without a database, it assumes the newest version and a table for which
+	// it refuses nothing.
 	Depends string `json:"depends,omitempty"`
-	// Numbers says how the numbers are written that the statement gets, and when they begin
-	// again, if the policy has a format for them: the template, and the period.
+	// Numbers is the template of the number's text and the period after which numbers begin
+	// again, if the policy has a format for the column.
 	Numbers string `json:"numbers,omitempty"`
-	// Made holds the columns of the row from which the keys are made, as in "from sender, no".
-	// It is empty if keys are drawn.
+	// Made is the list of columns from which the key is computed, as in "from sender, no";
+	// empty for other keys.
 	Made string `json:"made,omitempty"`
 	// Reads are the expressions in the text that ask the session for a number which keyfill
 	// makes instead of the engine, such as lastval() and currval: they return the number of

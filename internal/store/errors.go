@@ -120,7 +120,7 @@ var (
 
 	// ErrKeyRows is returned when a key table (an existing table of the application's that
 	// holds the numbers) has more than one row for a sequence.
-	ErrKeyRows = anchor.New("key-table", "the source's key table has several rows for this source")
+	ErrKeyRows = anchor.New("key-table", "the source's key table has more than one row for this source")
 
 	// ErrKeyValue is returned when the row of a key table of the application does not hold
 	// a number that keys can follow.

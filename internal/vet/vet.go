@@ -51,7 +51,7 @@ type Rule struct {
 const (
 	//row:vetrules | [`keyfill/refused`](#refused) | an INSERT that cannot be filled
 	RuleRefused = "refused"
-	//row:vetrules | [`keyfill/lastinsertid`](#lastinsertid) | LastInsertId where it does not answer the key
+	//row:vetrules | [`keyfill/lastinsertid`](#lastinsertid) | LastInsertId after an INSERT whose key it does not return
 	RuleLastInsertID = "lastinsertid"
 	//row:vetrules | [`keyfill/sessionreads`](#sessionreads) | lastval(), currval and their like where keyfill makes the number
 	RuleSessionReads = "sessionreads"
@@ -59,7 +59,7 @@ const (
 	RuleWholeUpdate = "wholeupdate"
 	//row:vetrules | [`keyfill/dynamic`](#dynamic) | a text that is put together when the program runs; reported only if asked for
 	RuleDynamic = "dynamic"
-	//row:vetrules | [`keyfill/ignore`](#ignore) | a comment that turns off nothing
+	//row:vetrules | [`keyfill/ignore`](#ignore) | a comment of keyfill that turns off no finding
 	RuleIgnore = "ignore"
 )
 

@@ -9,7 +9,7 @@ import (
 )
 
 // errNoRows is returned if keyfill's tables have no row that could be updated.
-var errNoRows = anchor.New("answer", "keyfill's tables have no row that a test UPDATE could change")
+var errNoRows = anchor.New("answer", "keyfill's tables have no row that a test UPDATE could change: insert one")
 
 // CountsFound reports whether an UPDATE counts the rows that it finds, instead of the
 // rows that it changes, as it does with the flag CLIENT_FOUND_ROWS of a connection to

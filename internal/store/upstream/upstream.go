@@ -196,7 +196,7 @@ func (u *Upstream) Reserve(ctx context.Context, rows Rows, n, seen int64) (keyso
 
 // errLevel is returned if other processes have changed the rows with the blocks at each
 // try.
-var errLevel = anchor.New("contention", "other processes used each block before this process could: fetch larger blocks with upstream_block or upstream_lasts")
+var errLevel = anchor.New("contention", "other processes used each block before this process could: take larger blocks by upstream_block or upstream_lasts")
 
 // ErrNoBlock is returned if all blocks of integers are used up and [Rows.MayWait]
 // returns false.

@@ -107,7 +107,7 @@ func (r *run) startChild(ctx context.Context, i int) (told []int64, err error) {
 }
 
 // errProcess is returned if a process could not store its rows.
-var errProcess = errors.New("a process of the run could not store its rows: read the output of that process")
+var errProcess = errors.New("a process of the run could not store its rows: look at the output of that process")
 
 // compareBlocks looks whether each key that a process was told is in one row.
 func (r *run) compareBlocks(ctx context.Context, told [][]int64) (outcome, error) {
