@@ -46,7 +46,7 @@ func TestHandback(t *testing.T) {
 		}
 		want(there, soon, "", "")  // keyfill fills the gap
 		want(there, later, "", "") // nothing else numbers rows yet
-		want(back, soon, check.Info, "the numbering is not given back yet")
+		want(back, soon, check.Info, "is not given back yet")
 		executeAll(t, s, "INSERT INTO orders (a) VALUES (2)") // by the engine
 		want(there, soon, "", "")
 		want(there, later, check.Info, "not needed any more")

@@ -40,7 +40,7 @@ func TestHandbackOfSharedState(t *testing.T) {
 					}
 					want(later, check.Info, "is given back")
 					executeAll(t, s, "UPDATE keyfill_sequences SET updated_at = '2001-02-03' WHERE parameters = 'binding'")
-					want(time.Now, check.Info, "the numbering is not given back yet")
+					want(time.Now, check.Info, "is not given back yet")
 					executeAll(t, s, "UPDATE keyfill_sequences SET next_value = 2000000 WHERE parameters <> 'binding'")
 					want(later, check.Error, "same key")
 				})

@@ -79,10 +79,10 @@ func (c *checker) lookAtHandback(t *target, i int, col *catalog.Column) error {
 		f.Message = "the engine numbers the column from below the numbers that keyfill has reserved, so that rows of both get the same key"
 		f.Remedy = "run the steps that keyfill plan handback prints for the table: its first one raises the counter above them"
 	case last.holder != "":
-		f.Message = fmt.Sprintf("the column is the numbering is not given back yet: %s holds a lease of the state %q", last.holder, last.name)
+		f.Message = fmt.Sprintf("the column is not given back yet: %s holds a lease of the state %q", last.holder, last.name)
 		f.Remedy = "let processes without the entry take the place of that one, and check again"
 	case !last.isOver(c.o.Now()):
-		f.Message = "the column is the numbering is not given back yet: a process with keyfill has reserved numbers of it last at " + last.at.UTC().Format(time.RFC3339)
+		f.Message = "the column is not given back yet: a process with keyfill has reserved numbers of it last at " + last.at.UTC().Format(time.RFC3339)
 		f.Remedy = "let processes with mode: \"off\" take the place of the others, and check again a day after that"
 	default:
 		f.Message = "the column is given back: keyfill has reserved no number since " + last.day() +
