@@ -136,7 +136,7 @@ func insertAgain(t *testing.T, db *sql.DB, s *harness.Scratch, toSavepoint bool,
 // TestFollowUntoldUnable: an INSERT that brings its key succeeds where nothing can be
 // raised, as it does without keyfill, and leaves its transaction usable.
 //
-//deviation:brought-keys | A brought key does not raise joined numbers where keyfill could not draw one: without rights on keyfill's tables, in a transaction whose beginning keyfill has not seen, in a pgx batch outside of a transaction. The INSERT succeeds with a warning in the log; with `follow_explicit` the INSERT is an error. | all with `joined` | `INSERT INTO t (id, …) VALUES (100, …)` | draw in a role that has the rights
+//deviation:brought-keys | A brought key does not raise joined numbers where keyfill could not draw one: without rights on keyfill's tables, in a transaction whose beginning keyfill has not seen, in a pgx batch outside of a transaction. The INSERT succeeds and logs a warning; with `follow_explicit` it is an error. | all with `joined` | `INSERT INTO t (id, …) VALUES (100, …)` | draw in a role that has the rights
 func TestFollowUntoldUnable(t *testing.T) {
 	t.Parallel()
 	t.Run("begun past keyfill", func(t *testing.T) {

@@ -67,7 +67,7 @@ func TestLexerTexts(t *testing.T) {
 // TestLexerAsksOnce: a session is asked at the first text that depends on the
 // answer, and not for others; with the policy's answer never.
 //
-//deviation:settings | keyfill asks for the setting before a connection's first INSERT whose meaning depends on it, and before the next such INSERT after a statement that may have changed the setting: any but INSERT, REPLACE, UPDATE, DELETE and SELECT; on PostgreSQL also one of these that calls a function; on SQL Server any statement. With `mode: off` keyfill asks nothing. | MySQL, MariaDB, PostgreSQL, SQL Server | `SELECT CONCAT(@@SESSION.sql_mode, …)`; `SHOW standard_conforming_strings` | `sql_mode:`, `standard_conforming_strings:`, `quoted_identifier:` in the policy
+//deviation:settings | keyfill asks for the setting before a connection's first INSERT that depends on it, and again after a statement that may have changed it: any but INSERT, REPLACE, UPDATE, DELETE and SELECT; on PostgreSQL these too with a function; on SQL Server any. `mode: off` asks nothing. | MySQL, MariaDB, PostgreSQL, SQL Server | `SELECT CONCAT(@@SESSION.sql_mode, …)`; `SHOW standard_conforming_strings` | `sql_mode:`, `standard_conforming_strings:`, `quoted_identifier:` in the policy
 //deviation:settings | With go-mssqldb, pgx with a function that resets sessions, and unknown drivers, the setting is asked at each checkout. | PostgreSQL, SQL Server, others | `OptionResetSession` | `sql_mode:`, `standard_conforming_strings:`, `quoted_identifier:` in the policy
 func TestLexerAsksOnce(t *testing.T) {
 	t.Parallel()

@@ -125,7 +125,7 @@ func TestSelectOrderKeys(t *testing.T) {
 // TestSelectOrderRefused: an order that cannot be kept is refused where it decides
 // what is stored.
 //
-//deviation:insert-select | With IGNORE, REPLACE or ON DUPLICATE KEY UPDATE an `INSERT … SELECT` is refused where keyfill cannot move the query's ORDER BY to an outer query: an ORDER BY with a placeholder or variable, with an expression over an alias, by a column that a DISTINCT or UNION does not select, or on one side of a UNION. | MySQL, MariaDB | `INSERT IGNORE … SELECT a FROM s ORDER BY FIELD(b, ?)` | order by a column of the select list
+//deviation:insert-select | With IGNORE, REPLACE or ON DUPLICATE KEY UPDATE an `INSERT … SELECT` is refused if its ORDER BY cannot move to an outer query: with a placeholder, a variable or an expression over an alias, by a column that DISTINCT or UNION does not select, or inside a UNION. | MySQL, MariaDB | `INSERT IGNORE … SELECT a FROM s ORDER BY FIELD(b, ?)` | order by a column of the select list
 //deviation:insert-select | With IGNORE, REPLACE or ON DUPLICATE KEY UPDATE the engine chooses which of several rows with one unique value is stored, and may choose another row than without keyfill. | MySQL, MariaDB | `INSERT IGNORE … SELECT a FROM s` | ORDER BY columns that decide
 func TestSelectOrderRefused(t *testing.T) {
 	t.Parallel()

@@ -72,7 +72,7 @@ var partsSources = map[string]policy.Source{
 // its statements count rows: what is stored and in which order, how many rows it reports,
 // the error, what stays after an error, and whether a transaction is open.
 //
-//deviation:insert-select | A text of several statements with an `INSERT … SELECT` is executed one statement after the other, as the driver does. If the source has no number left, the INSERT fails, and the statements before it stay executed. Such a text is refused if it has arguments or RETURNING, or is prepared. | SQLite | `CREATE TABLE x_new …; INSERT INTO x_new (a) SELECT a FROM x; DROP TABLE x; ALTER TABLE x_new RENAME TO x` | –
+//deviation:insert-select | A text of several statements with an `INSERT … SELECT` is executed one statement after the other, as the driver does. If the source has no number left, the INSERT fails, and the statements before it stay executed. With arguments or RETURNING, or prepared, keyfill refuses the text. | SQLite | `CREATE TABLE x_new …; INSERT INTO x_new (a) SELECT a FROM x; DROP TABLE x; ALTER TABLE x_new RENAME TO x` | –
 func TestParts(t *testing.T) {
 	t.Parallel()
 	for name, source := range partsSources {

@@ -122,7 +122,7 @@ func (c *copyTest) grew(t *testing.T, err error) {
 // TestTableCopyWriter: rows that another writer adds between the count and the INSERT are
 // numbered too, or are too many and the whole text is undone.
 //
-//deviation:insert-select | In a text of several statements the rows are counted before the text. keyfill reserves an eighth more keys than rows, and 64; unused keys are gaps, which `Stats` counts and `Record` calls unknown. If the query has more rows than that, the whole text is an error and stores nothing. | PostgreSQL | `CREATE TABLE x_new …; INSERT INTO x_new (a) SELECT a FROM x; DROP TABLE x; ALTER TABLE x_new RENAME TO x` | send the INSERT alone
+//deviation:insert-select | In a text of several statements the rows are counted before the text. keyfill reserves an eighth more keys than rows, and 64; unused keys are gaps, which `Stats` counts and `Record` calls unknown. If more rows come, the whole text is an error and stores nothing. | PostgreSQL | `CREATE TABLE x_new …; INSERT INTO x_new (a) SELECT a FROM x; DROP TABLE x; ALTER TABLE x_new RENAME TO x` | send the INSERT alone
 func TestTableCopyWriter(t *testing.T) {
 	t.Parallel()
 	eachTableCopy(t, func(t *testing.T, c *copyTest) {
