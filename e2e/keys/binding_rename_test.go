@@ -16,7 +16,7 @@ import (
 // next key, so that none comes twice where the table has no unique index.
 //
 //deviation:insert-select | A renamed table keeps the keys of its old name. After RENAME, `sp_rename` or EXCHANGE PARTITION this process gives up what it has reserved, and compares each numbering with its table before the next key. | all | `x_new` becomes `x`, each with a state of its own | one `name:` for the states of both
-//deviation:insert-select | keyfill does not see what another process, a routine or a string renames, nor ATTACH and SWITCH of partitions: a key that is there already is a duplicate-key error, after which the numbering is compared. Without a unique index it is stored twice. So it is for a parent of `scope:`. | all | `EXEC p`, which renames `x_new` | one `name:` for the states of both
+//deviation:insert-select | keyfill does not see what another process, a routine or a string renames, nor ATTACH and SWITCH of partitions: a key that is there already is a duplicate-key error, after which the numbering is compared. Without a unique index it is stored twice. So for a parent of `scope:`. | all | `EXEC p`, which renames `x_new` | one `name:` for the states of both
 //deviation:insert-select | An INSERT into a table or column that its own transaction has renamed waits for that transaction and fails after `store_wait`. | SQL Server | `BEGIN TRAN; EXEC sp_rename …; INSERT …` | commit first
 func TestRenamed(t *testing.T) {
 	t.Parallel()

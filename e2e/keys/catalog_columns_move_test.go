@@ -220,7 +220,7 @@ func TestUnlistedPrepared(t *testing.T) {
 // TestUnlistedAsked counts the queries for columns below keyfill: one for each
 // checkout.
 //
-//deviation:no-column-list | A query for the columns precedes the first INSERT without a column list after a checkout, and the next such INSERT after a statement that may have changed the columns: any statement but INSERT, REPLACE, UPDATE, DELETE and SELECT, and one of the last three that calls a function. `dry_run` asks too. | all | `SHOW COLUMNS FROM t`; `pg_attribute`; `pragma_table_xinfo` | `columns:`; name the columns
+//deviation:no-column-list | After a checkout keyfill asks for the columns before the first INSERT without a column list, and before such an INSERT after a statement that may have changed the columns: any but INSERT, REPLACE, UPDATE, DELETE and SELECT, or one of the last three with a function. `dry_run` asks too. | all | `SHOW COLUMNS FROM t`; `pg_attribute`; `pragma_table_xinfo` | `columns:`; name the columns
 func TestUnlistedAsked(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, columnsEngines, func(t *testing.T, s *harness.Scratch) {

@@ -68,7 +68,7 @@ func TestSnowflakeShared(t *testing.T) {
 // TestSnowflakeTooMany: all keys of a statement are consecutive, so that there
 // is a limit to them.
 //
-//deviation:integer-keys | An INSERT gets at most 4096 snowflakes, as many as the count in a snowflake can tell apart. | all | 5,000 rows in one INSERT | `sequence_bits:`
+//deviation:integer-keys | An INSERT gets at most 4096 snowflakes, as many as the count in a snowflake distinguishes. | all | 5,000 rows in one INSERT | `sequence_bits:`
 func TestSnowflakeTooMany(t *testing.T) {
 	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)

@@ -241,7 +241,7 @@ func TestMaxPlusOneRow(t *testing.T) {
 // TestFirstRowLeftOut: LastInsertId is 0 if the first row of several is left out, for
 // keys after which no numbers are kept free.
 //
-//deviation:asked-afterwards | With snowflakes without a store and with `maxplusone`, LastInsertId is 0 if the first row is not stored, and keyfill does not keep the numbers after those of the INSERT free. | MySQL, MariaDB; PostgreSQL with `last_insert_id: result` | `INSERT IGNORE INTO t (a) VALUES (1), (2)` with `kind: maxplusone` | `kind: sequence`
+//deviation:asked-afterwards | With snowflakes without a store and with `maxplusone`, LastInsertId is 0 if the first row is not stored, and keyfill does not keep the numbers after the INSERT's own free. | MySQL, MariaDB; PostgreSQL with `last_insert_id: result` | `INSERT IGNORE INTO t (a) VALUES (1), (2)` with `kind: maxplusone` | `kind: sequence`
 func TestFirstRowLeftOut(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
