@@ -77,7 +77,12 @@ func (w *wire) connector(t *testing.T, e harness.Engine) driver.Connector {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg.DialFunc = w.DialContext
+		// The field DialFunc is newer than the oldest driver.
+		network, own := cfg.Net, "wire of "+cfg.DBName
+		mysql.RegisterDialContext(own, func(ctx context.Context, address string) (net.Conn, error) {
+			return w.DialContext(ctx, network, address)
+		})
+		cfg.Net = own
 		c, err := mysql.NewConnector(cfg)
 		if err != nil {
 			t.Fatal(err)
