@@ -127,7 +127,7 @@ func tagged(t *testing.T) string {
 // the program opens the database, and its INSERT ends with the driver's error that nothing
 // listens at the address.
 func TestPrograms(t *testing.T) {
-	testturn.WhenChanged(t, "release/", "*.mod", "*.sum", "go.work")
+	testturn.OnlyWhole(t)
 	archive, err := txtar.ParseFile("testdata/programs.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestPrograms(t *testing.T) {
 // drivers. go mod tidy moves no version but the drivers' own and what these require
 // themselves: as if the application had taken these versions of the drivers without keyfill.
 func TestAdopting(t *testing.T) {
-	testturn.WhenChanged(t, "release/", "*.mod", "*.sum", "go.work")
+	testturn.OnlyWhole(t)
 	drivers := []string{"auto/mysql", "auto/postgres", "auto/sqlite"}
 	env := proxied(t, tagged(t), "v0.1.0")
 	adopt := func(change func(o *outside)) (before, after map[string]string) {

@@ -123,7 +123,7 @@ func TestRecycledSimulationMeetsEverything(t *testing.T) {
 	allow := trial.Allow
 	trial.Allow = func(w *sim.World, err error) bool {
 		mu.Lock()
-		met[err.Error()[:min(len(err.Error()), 40)]]++
+		met[err.Error()[:min(len(err.Error()), 60)]]++
 		mu.Unlock()
 		return allow(w, err)
 	}

@@ -205,3 +205,12 @@ func WhenChanged(t testing.TB, patterns ...string) {
 	}
 	t.Skip("none of its files has changed: make everything runs it")
 }
+
+// OnlyWhole skips a test if tests go by turns, also if its file has changed: the test takes
+// minutes of a processor where the caches of Go are empty.
+func OnlyWhole(t testing.TB) {
+	t.Helper()
+	if os.Getenv(turnVariable) != "" {
+		t.Skip("it takes minutes: make everything runs it")
+	}
+}

@@ -174,3 +174,19 @@ func TestWhenChanged(t *testing.T) {
 		})
 	}
 }
+
+// TestOnlyWhole: such a test runs only without turns, whatever has changed.
+func TestOnlyWhole(t *testing.T) {
+	for _, turn := range []string{"", "1"} {
+		t.Setenv("KEYFILL_TEST_TURN", turn)
+		t.Setenv("KEYFILL_TEST_WHOLE", "TestOnlyWhole")
+		ran := false
+		t.Run("turn "+turn, func(t *testing.T) {
+			testturn.OnlyWhole(t)
+			ran = true
+		})
+		if ran != (turn == "") {
+			t.Errorf("turn %q: it runs: %v", turn, ran)
+		}
+	}
+}

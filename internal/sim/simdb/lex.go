@@ -107,6 +107,8 @@ func lex(query string) (all []token) {
 		switch {
 		case c == ' ' || c == '\n' || c == '\t':
 			at++
+		case strings.HasPrefix(query[at:], "/*"):
+			at += strings.Index(query[at:], "*/") + len("*/")
 		case c == '\'' || c == 'E' && strings.HasPrefix(query[at:], "E'"):
 			var one string
 			one, at = text(query, at+strings.IndexByte(query[at:], '\''))

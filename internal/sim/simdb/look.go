@@ -8,7 +8,7 @@ import (
 
 // firstLook matches the query that reads all that is needed to open a sequence: the
 // greatest key, the row of the sequence, and another row that names the column.
-var firstLook = regexp.MustCompile(`(?s)^SELECT k\.greatest, k\.hidden, s\.next_value, s\.incarnation, (.*), s\.table_name, s\.column_name, s\.parameters,
+var firstLook = regexp.MustCompile(`(?s)^(?:/\*[^*]*\*/ )?SELECT k\.greatest, k\.hidden, s\.next_value, s\.incarnation, (.*), s\.table_name, s\.column_name, s\.parameters,
 \(SELECT MIN\(o\.name\) FROM keyfill_sequences o WHERE ([^\n]*)\)(,\n.*)?
 FROM \(SELECT MAX\((.*)\) AS greatest, (.*) AS hidden FROM (.*)\) k
 LEFT JOIN keyfill_sequences s ON s\.name = (.*)$`)

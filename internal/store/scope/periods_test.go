@@ -297,7 +297,7 @@ func TestPeriodErrors(t *testing.T) {
 		{"closed", "", there(-8), 1, store.ErrPeriodClosed, `sequence "invoices.number" for invoices.number: the period of the row is closed: 2025 gives no more numbers`},
 		{"used up", "", there(100), 5, keysource.ErrExhausted, "2025 has no number left up to the limit of 100: make the column wider"},
 		{"used up in its width", "{n}", there(100), 5, keysource.ErrExhausted, "2025 has no number left up to the limit of 100: give {n} more digits"},
-		{"not made by keyfill", "", []fakedb.Reply{{Rows: [][]driver.Value{{int64(2), "made", "", "mine"}}}}, 1, nil, "the row of its period has other parameters"},
+		{"not made by keyfill", "", []fakedb.Reply{{Rows: [][]driver.Value{{int64(2), "made", "", "mine"}}}}, 1, nil, "the period's row has other parameters"},
 		{"the driver's error", "", []fakedb.Reply{{Err: fakedb.ErrRefused}}, 1, fakedb.ErrRefused, fakedb.ErrRefused.Error()},
 		{"gone each time", "", nil, 1, nil, "removed as soon as it was made"},
 	} {

@@ -34,6 +34,9 @@ type engine struct {
 
 	swap *swapRules // how keys become UUIDs; nil if no plan does that
 
+	client string // how the engine's client runs a file; empty if no files are written for it
+	begin  string // the first lines of a file: without them, psql and sqlite3 go on after an error
+
 	// prepare reads what the statements of this engine have to repeat, such as the
 	// definition of a column; nil if there is nothing to read.
 	prepare func(ctx context.Context, f *figures, db *sql.DB) error
@@ -59,6 +62,7 @@ var (
 		looseIndex: "CREATE INDEX {index} ON {table} ({new})",
 		otherIndex: " The server makes no unique index of a table with partitions without their columns, so that this one keeps no UUID from being stored twice.",
 		prepare:    readDefinition, raise: raiseMySQL, numberAgain: numberAgainMySQL, swap: swapMySQL,
+		client: "mariadb or mysql, by <", begin: "SET NAMES utf8mb4;\n",
 	}
 	postgres = &engine{
 		sequences:  true,
@@ -73,12 +77,14 @@ var (
 		partIndex:  "CREATE UNIQUE INDEX CONCURRENTLY {index} ON {part} ({new})",
 		otherIndex: " PostgreSQL makes no unique index over partitions without their columns: each partition has one of its own, and each new one needs one.",
 		raise:      raisePostgreSQL, numberAgain: numberAgainPostgreSQL, swap: swapPostgreSQL,
+		client: "psql -f", begin: "\\set ON_ERROR_STOP on\nSET client_encoding = 'UTF8';\n",
 	}
 	sqlite = &engine{
 		add:  "ALTER TABLE {table} ADD COLUMN {new} {uuid} NULL",
 		uuid: "TEXT", binary: "BLOB",
 		index: "CREATE UNIQUE INDEX {index schema}.{index} ON {bare table} ({new})",
 		raise: raiseSQLite, swap: swapSQLite,
+		client: "sqlite3, by <", begin: ".bail on\n",
 	}
 	sqlserver = &engine{
 		widen:     "ALTER TABLE {table} ALTER COLUMN {key} bigint NOT NULL",

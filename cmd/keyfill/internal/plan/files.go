@@ -15,14 +15,6 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// clients holds for each family what makes a client stop at the first error, as the first
-// lines of a file. The clients of MySQL and MariaDB always stop.
-var clients = map[dialect.Family]struct{ name, begin string }{
-	dialect.FamilyPostgreSQL: {"psql -f", "\\set ON_ERROR_STOP on\nSET client_encoding = 'UTF8';\n"},
-	dialect.FamilyMySQL:      {"mariadb or mysql, by <", "SET NAMES utf8mb4;\n"},
-	dialect.FamilySQLite:     {"sqlite3, by <", ".bail on\n"},
-}
-
 // policyFileName is the end of the name of a file with a policy.
 const policyFileName = "keyfill.yaml"
 
@@ -34,8 +26,8 @@ func fileName(folder string, number int, name string) string {
 // Write writes the statements and policies of the steps to files in the folder, which it
 // creates, and names them in the steps. It fails if a file is there already.
 func Write(d *dialect.Dialect, o *Options, steps []Step) error {
-	client, known := clients[d.Family]
-	if !known {
+	e := engines[d.Family]
+	if e.client == "" {
 		return fmt.Errorf("keyfill plan writes files for psql, mariadb, mysql and sqlite3, and none for %s: leave --dir out", d.Title)
 	}
 	texts := map[string][]byte{}
@@ -44,7 +36,7 @@ func Write(d *dialect.Dialect, o *Options, steps []Step) error {
 		switch {
 		case s.SQL != nil:
 			s.File = fileName(o.Folder, i+1, plainFileName(s.Name)+".sql")
-			texts[s.File] = []byte(s.script(client.begin))
+			texts[s.File] = []byte(s.script(e.begin))
 		case s.Policy != "":
 			text, err := mergedPolicy(d, o.Config, s.Policy)
 			if err != nil {
@@ -79,7 +71,7 @@ func Write(d *dialect.Dialect, o *Options, steps []Step) error {
 }
 
 // Client returns how a client runs a file.
-func Client(d *dialect.Dialect) string { return clients[d.Family].name }
+func Client(d *dialect.Dialect) string { return engines[d.Family].client }
 
 // plainFileName returns a name without the characters that a shell or a file system treats
 // in a way of its own.

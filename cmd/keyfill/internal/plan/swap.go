@@ -30,8 +30,11 @@ type swap struct {
 
 // swapRules holds how an engine swaps columns.
 type swapRules struct {
-	limit int    // the greatest length of a name; 0 if there is no limit
-	runes bool   // whether limit counts characters, not bytes
+	limit int  // the greatest length of a name; 0 if there is no limit
+	runes bool // whether limit counts characters, not bytes
+
+	caselessTables, caselessColumns bool // whether names that differ by case only are one name
+
 	begin string // what the transaction that reads the foreign keys sets first; may be empty
 	refs  string // the query for the foreign keys of the database: a row for each pair of columns
 	names string // the query for the names that a new index of a table may not have
@@ -160,12 +163,12 @@ func (s *swap) table(p place) *catalog.Listed {
 // same reports whether two names mean one table. SQLite stores the name of a parent
 // as the foreign key writes it.
 func (s *swap) same(a, b place) bool {
-	return a.schema == b.schema && (a.name == b.name || s.dialect.Family == dialect.FamilySQLite && strings.EqualFold(a.name, b.name))
+	return a.schema == b.schema && (a.name == b.name || s.rules.caselessTables && strings.EqualFold(a.name, b.name))
 }
 
 // sameColumn reports whether two names mean one column.
 func (s *swap) sameColumn(a, b string) bool {
-	return a == b || s.dialect.Family != dialect.FamilyPostgreSQL && strings.EqualFold(a, b)
+	return a == b || s.rules.caselessColumns && strings.EqualFold(a, b)
 }
 
 // find returns the column that becomes a UUID; nil if it does not.

@@ -14,7 +14,7 @@ import (
 // the foreign keys and add them again. MySQL and MariaDB commit each of these at once, so
 // that each one asks the catalog whether it has still to be done.
 var swapMySQL = &swapRules{
-	limit: 64, runes: true,
+	limit: 64, runes: true, caselessColumns: true,
 	refs: `SELECT table_schema, table_name, constraint_name, column_name, referenced_table_schema, referenced_table_name, referenced_column_name, ''
 FROM information_schema.key_column_usage WHERE referenced_table_name IS NOT NULL ORDER BY table_schema, table_name, constraint_name, ordinal_position`,
 	names: "SELECT index_name FROM information_schema.statistics WHERE table_schema = {schema} AND table_name = {name}",

@@ -15,6 +15,7 @@ import (
 // Schema Changes" of https://www.sqlite.org/lang_altertable.html. The new table has the text
 // of the old one with other types, so that constraints and foreign keys stay.
 var swapSQLite = &swapRules{
+	caselessTables: true, caselessColumns: true,
 	refs: `SELECT 'main', m.name, f.id, f."from", 'main', f."table", f."to", ''
 FROM main.sqlite_master m, pragma_foreign_key_list(m.name, 'main') f WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY m.name, f.id, f.seq`,
 	names: "SELECT name FROM {index schema}.sqlite_master",
