@@ -211,6 +211,8 @@ func TestBlocks(t *testing.T) {
 				t.Errorf("%s is in %q, which no test looks at", b, b.language)
 			case b.language == "text" && storyBegins.MatchString(b.name()):
 				// TestSimulatorPage of keysource prints it.
+			case b.page == walkthroughPage && b.has("output"):
+				// TestWalkthrough compares it.
 			case b.language == "text":
 				seen[b.name()] = true
 				if notCode[b.name()] == "" && !isShown(b) && !isPartOfError(t, b) {
