@@ -22,14 +22,14 @@ const walkthroughPage = "docs/walkthrough.md"
 // failed, and the engine has each of them with its own children.
 func TestWalkthrough(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, walkthroughPage, "cmd/keyfill/", "policy/", "auto/pgx/", "e2e/apps/")
+	testturn.OnlyWhole(t)
 	blocks := blocksOf(t, walkthroughPage)
 	if len(blocks)%2 != 0 {
 		t.Fatalf("%s has %d blocks, want commands and what they print by turns", walkthroughPage, len(blocks))
 	}
 	db, dsn := engines["postgres"].empty(t)
 	folder := t.TempDir()
-	printed := walk(t, folder, dsn, testturn.Share(t, 10_000, 400), blocks)
+	printed := walk(t, folder, dsn, 10_000, blocks)
 
 	for i, text := range printed {
 		shown := blocks[2*i+1]
