@@ -21,6 +21,10 @@ var reasons = []rewrite.Reason{
 	rewrite.ErrPerStatement, rewrite.ErrTooMany, rewrite.ErrSelectForm, rewrite.ErrSelectSeveral, rewrite.ErrSettings, rewrite.ErrSet, rewrite.ErrOrder, rewrite.ErrSelectValues,
 }
 
+// valuesPart begins the text of [rewrite.ErrSelectForm] for VALUES that are a part of a
+// longer query.
+const valuesPart = "VALUES is a part of a larger query"
+
 // reasonOf returns the word for a reason's text; for a new reason its first
 // words.
 func reasonOf(text string) Reason {
@@ -28,6 +32,9 @@ func reasonOf(text string) Reason {
 		if text == r.Error() {
 			return Reason(r)
 		}
+	}
+	if strings.HasPrefix(text, valuesPart) {
+		return Reason(rewrite.ErrSelectForm)
 	}
 	head, _, _ := strings.Cut(text, ":")
 	return Reason(head)

@@ -223,6 +223,7 @@ func TestTrueReasons(t *testing.T) {
 		{"postgres", "INSERT INTO t SELECT 1", "no_column_list"},
 		{"postgres", "PREPARE p AS INSERT INTO t (a) VALUES ($1)", "prepare"},
 		{"sqlserver", "INSERT INTO t (a) EXEC p", "exec"},
+		{"sqlite", "INSERT INTO t (a) VALUES (1) UNION SELECT 0", "select_form"},
 	}
 	for _, c := range cases {
 		t.Run(c.reason, func(t *testing.T) {
