@@ -47,7 +47,7 @@ func TestBenchLock(t *testing.T) {
 			if err != nil {
 				t.Fatalf("run %d: %v", i, err)
 			}
-			if _, err := bench.Lock(t.Context(), p.raw, dialects[p.driver]); err == nil || !strings.Contains(err.Error(), "another keyfill bench is at work") {
+			if _, err := bench.Lock(t.Context(), p.raw, dialects[p.driver]); err == nil || !strings.Contains(err.Error(), "another keyfill bench runs") {
 				t.Errorf("run %d: a second one beside it: %v", i, err)
 			}
 			if err := unlock(); err != nil {
@@ -167,7 +167,7 @@ func TestBenchKilled(t *testing.T) {
 	eachBenched(t, func(t *testing.T, p *planned) {
 		command, _ := p.startBench(t)
 		r := keyfillRun(t, "", p.benchArgs(t, "--rows", "4", "--time", "0", "--yes")...)
-		if r.code != 1 || !strings.Contains(r.errOut, "another keyfill bench is at work") {
+		if r.code != 1 || !strings.Contains(r.errOut, "another keyfill bench runs") {
 			t.Errorf("a second run: %+v", r)
 		}
 		if err := command.Process.Kill(); err != nil {

@@ -167,7 +167,7 @@ func TestEngineNamed(t *testing.T) {
 		findings int
 		begins   string
 	}{
-		{"cockroachdb", 4, "the server is CockroachDB,"},
+		{"cockroachdb", 6, "the server is CockroachDB,"},
 		{"none", 0, ""},
 		{"tidb", 1, "the policy says engine: tidb,"},
 	} {

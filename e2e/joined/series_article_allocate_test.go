@@ -139,7 +139,7 @@ func TestArticleAllocateErrors(t *testing.T) {
 		for _, name := range []string{"Allocate", "nosuch", "answers_null", "answers_text"} {
 			q.Procedure = name
 			got, err := reserver.New(harness.StoreOf(t, s), q).Reserve(ctx, 5, 0)
-			if !errors.Is(err, store.ErrProcedure) || !strings.Contains(err.Error(), "create it as keyfill ddl --procedure prints it") {
+			if !errors.Is(err, store.ErrProcedure) || !strings.Contains(err.Error(), "create the procedure that keyfill ddl --procedure prints") {
 				t.Errorf("%s: %+v, %v; want %v", name, got, err, store.ErrProcedure)
 			}
 		}

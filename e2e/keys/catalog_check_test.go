@@ -325,7 +325,7 @@ func TestCheckView(t *testing.T) {
 		harness.Exec(t, s.Raw, "CREATE TABLE base (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		harness.Exec(t, s.Raw, "CREATE VIEW v AS SELECT id, a FROM base")
 		db, _ := s.Open(t, harness.FillID("v", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}}))
-		if _, err := db.Exec("INSERT INTO v (a) VALUES (1)"); err == nil || !strings.Contains(err.Error(), "give a start") {
+		if _, err := db.Exec("INSERT INTO v (a) VALUES (1)"); err == nil || !strings.Contains(err.Error(), "write start into the policy") {
 			t.Errorf("without a start: %v", err)
 		}
 		db, _ = s.Open(t, harness.FillID("v", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Start: 5, Exclusive: true}}))

@@ -34,7 +34,7 @@ func TestStoreHeld(t *testing.T) {
 					break
 				}
 			}
-			if !errors.Is(err, keysource.ErrStoreDown) || !strings.Contains(err.Error(), "its transaction keeps the connection") ||
+			if !errors.Is(err, keysource.ErrStoreDown) || !strings.Contains(err.Error(), "transaction keeps the connection") ||
 				!strings.Contains(err.Error(), "no further connection") {
 				t.Errorf("%v", err)
 			}

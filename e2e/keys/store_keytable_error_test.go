@@ -177,7 +177,7 @@ func TestStoreContention(t *testing.T) {
 						}
 						left = 10
 						got, err := r.Reserve(ctx, 5, 0)
-						if !errors.Is(err, store.ErrContention) || !strings.Contains(err.Error(), "larger blocks, or say lock: pessimistic") {
+						if !errors.Is(err, store.ErrContention) || !strings.Contains(err.Error(), "larger blocks, or write lock: pessimistic") {
 							t.Errorf("%+v, %v; want %v", got, err, store.ErrContention)
 						}
 					})

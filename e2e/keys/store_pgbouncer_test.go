@@ -273,7 +273,7 @@ func TestPgBouncerHeld(t *testing.T) {
 						continue
 					}
 					if !errors.Is(err, keysource.ErrStoreDown) || !strings.Contains(err.Error(), "the store does not answer") ||
-						!strings.Contains(err.Error(), "its transaction keeps the connection") {
+						!strings.Contains(err.Error(), "transaction keeps the connection") {
 						t.Errorf("%v", err)
 					}
 				}

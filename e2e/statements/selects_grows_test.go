@@ -142,7 +142,7 @@ func selectGrows(t *testing.T, s *harness.Scratch, connector driver.Connector, b
 						t.Errorf("a key twice: %d", ids)
 					}
 					if c.rows < 0 {
-						if err == nil || !strings.Contains(err.Error(), "more rows than counted") || len(ids) != 0 {
+						if err == nil || !strings.Contains(err.Error(), "more rows than keyfill counted") || len(ids) != 0 {
 							t.Fatalf("%d rows, error %v", len(ids), err)
 						}
 						return

@@ -361,7 +361,7 @@ func TestSelectRules(t *testing.T) {
 						query := c.query + s.Placeholders(" LIMIT ?")
 						_, err := harness.SendOnce(context.Background(), db, form, query, []any{1000})
 						if c.fails {
-							if err == nil || !errors.As(err, new(*keyfill.Error)) || !strings.Contains(err.Error(), `rule "more" of "t"`) || strings.Contains(err.Error(), "send it in a transaction") {
+							if err == nil || !errors.As(err, new(*keyfill.Error)) || !strings.Contains(err.Error(), `rule "more" of "t"`) || strings.Contains(err.Error(), "send the INSERT in a transaction") {
 								t.Errorf("%v, want an error that names the rule alone", err)
 							}
 							if n := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM t"); n != 3 {

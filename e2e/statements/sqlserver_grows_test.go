@@ -23,7 +23,7 @@ func TestTDSSelectGrows(t *testing.T) {
 		}{
 			{8115, 1, 2, ""},
 			{8115, 2, 3, ""},
-			{8115, 3, 3, "more rows than counted"},
+			{8115, 3, 3, "more rows than keyfill counted"},
 			{547, 1, 1, "Fehler"}, // any other error is the application's
 		} {
 			n := &faketds.Numbers{Next: 1, Counts: 5}
