@@ -142,3 +142,20 @@ func TestFolds(t *testing.T) {
 		}
 	}
 }
+
+// TestToPrimary: queries of PostgreSQL get the comment, also those with WITH; statements that
+// write, and other engines, do not.
+func TestToPrimary(t *testing.T) {
+	const comment = "/*NO LOAD BALANCE*/ "
+	for _, query := range []string{"SELECT 1", "WITH RECURSIVE a AS (SELECT 1) SELECT * FROM a"} {
+		if got := dialect.PostgreSQL().Latest.ToPrimary(query); got != comment+query {
+			t.Errorf("PostgreSQL: %q", got)
+		}
+		if got := dialect.MySQL().Latest.ToPrimary(query); got != query {
+			t.Errorf("MySQL: %q", got)
+		}
+	}
+	if got := dialect.PostgreSQL().Latest.ToPrimary("UPDATE t SET a = 1"); got != "UPDATE t SET a = 1" {
+		t.Errorf("an UPDATE: %q", got)
+	}
+}

@@ -53,10 +53,10 @@ var postgresLatest = Latest{Primary: "/*NO LOAD BALANCE*/ ", Lock: " FOR KEY SHA
 // session sees rows that are not committed.
 var sqlserverLatest = Latest{Dirty: true}
 
-// ToPrimary returns a query of keyfill's own with Primary before it. Other statements than a
-// SELECT go to the primary without it, and stay as they are.
+// ToPrimary returns a query of keyfill's own, which begins with SELECT or WITH, with Primary
+// before it. Statements that write go to the primary without it, and stay as they are.
 func (l *Latest) ToPrimary(query string) string {
-	if l.Primary != "" && strings.HasPrefix(query, "SELECT") {
+	if l.Primary != "" && (strings.HasPrefix(query, "SELECT") || strings.HasPrefix(query, "WITH")) {
 		return l.Primary + query
 	}
 	return query

@@ -48,7 +48,7 @@ func writeReplicas(all []replicaOutcome) error {
 }
 
 // TestReplicasPage: the table of docs/replicas.md has a row for each way and source, with the
-// outcomes that TestPromoted demands. Its figures are those of one run.
+// outcomes that TestPromoted demands. The figures in the table come from one run.
 func TestReplicasPage(t *testing.T) {
 	_, table, _, err := replicasOnPage()
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // pgpoolModes are the modes of drivers behind pgpool.
 var pgpoolModes = []harness.Engine{harness.PgxDefault, harness.PgxMode("exec"), harness.PgxSimple, harness.PQDefault, harness.PQBinary}
 
-// TestPgPool: behind a proxy that sends reads to a standby, which has not received anything
-// for a while, each source stores each key once.
+// TestPgPool: each source stores each key once through a proxy that sends reads to a standby,
+// while the standby receives no changes from the primary.
 func TestPgPool(t *testing.T) {
 	t.Parallel()
 	w := newReplicaWorld(t, replicaModes[1], replicaKinds)

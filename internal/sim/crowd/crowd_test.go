@@ -11,8 +11,8 @@ import (
 // row locks the state's row for a millisecond, so that it gives 1,000 blocks a second.
 var row = crowd.Model{Held: time.Millisecond, Away: 3 * time.Millisecond}
 
-// TestCrowd: rows, reservations and the time of the lock are those of arithmetic, below the
-// limit of a row and at it.
+// TestCrowd compares the rows, the reservations and the lock time of the simulator with their
+// computed values, for loads below the limit of the state's row and at the limit.
 func TestCrowd(t *testing.T) {
 	for _, tt := range []struct {
 		name                   string

@@ -45,7 +45,7 @@ func goldenTopics(d *dialect.Dialect) (topics []string) {
 	return topics
 }
 
-// holds reports whether a case is for an engine. The name of a case ends with its dialects.
+// holds reports whether a case has the dialect d, by the list at the end of the case's name.
 func holds(name string, d *dialect.Dialect) bool {
 	_, names, _ := strings.Cut(name, ".")
 	return goldens.Has(strings.ReplaceAll(names, "+", " "), d)
